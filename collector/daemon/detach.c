@@ -15,9 +15,10 @@
 /* Returns whether the cgroup of that `jobio run` is gone. */
 static bool remove_run(struct hierarchy *hierarchy, int dir, const char *name)
 {
-    char path[RUN_PATH_MAX];
+    struct run run = {0};
+    pid_t pid;
 
-    if (run_file_cgroup(dir, name, path) < 0 || hierarchy_remove(hierarchy, path) < 0)
+    if (run_file_read(dir, name, &run, &pid) < 0 || hierarchy_remove(hierarchy, run.leaf.path) < 0)
         return false;
     (void)unlinkat(dir, name, 0);
     return true;

@@ -90,12 +90,6 @@ int runs_create(struct runs **ret, sd_event *loop, const struct runs_options *op
     return 0;
 }
 
-void runs_adopt(struct runs *runs)
-{
-    run_files_adopt(runs);
-    runs_remove(runs);
-}
-
 void runs_tick(struct runs *runs)
 {
     runs_remove(runs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of runs, shared by runs.c, run_files.c, run_start.c and run_removal.c; their files,
- * which detach.c reads, too. */
+/* The state of runs, shared by runs.c, run_adoption.c, run_files.c, run_start.c and run_removal.c.
+ * detach.c reads their files, too. */
 #ifndef JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
 #define JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
 
@@ -15,7 +15,6 @@
 
 #define RUNS_MAX 256
 #define RUNS_A_USER 16
-#define RUN_PATH_MAX sizeof(((struct hierarchy_leaf *)0)->path)
 
 struct run {
     struct runs *runs;
@@ -63,10 +62,10 @@ int run_files_open(const char *runtime_dir);
  * before the run. `pid`: the process that sent the request. */
 void run_file_write(const struct run *run, pid_t pid);
 void run_file_remove(const struct run *run);
-/* The cgroup in the file `name`. Returns 0, -ENOMEM, or -EINVAL if it is not the file of a run. */
-int run_file_cgroup(int dir, const char *name, char ret[static RUN_PATH_MAX]);
-/* Add the runs of an earlier process to the list. */
-void run_files_adopt(struct runs *runs);
+/* Read the file `name`: the number and the cgroup of the run and, if the file is complete, its
+ * other fields and the process that sent the request; otherwise *pid is 0. Returns 0, -ENOMEM, or
+ * -EINVAL if it is not the file of a run. */
+int run_file_read(int dir, const char *name, struct run *run, pid_t *pid);
 
 /* run_removal.c: the end of runs. */
 
