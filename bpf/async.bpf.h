@@ -119,6 +119,20 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
     return 0;
 }
 
+/* Attached only if another hook on io_uring is missing: without it, every report would be
+ * incomplete for a way to do I/O that few jobs use. The thread that submits, of SQPOLL too, is in
+ * the cgroup of its process. */
+static __always_inline int on_io_uring_submit(void *ctx, const volatile struct hook_indexes *at)
+{
+    struct who who = {};
+
+    (void)ctx;
+    (void)at;
+    if (!who_has_no_steps() && who_find_current(&who))
+        account_lost(who.key, LOST_IO_URING, 1);
+    return 0;
+}
+
 /* Returns the result that goes into the ring. */
 static __always_inline __s32 io_uring_result(struct io_kiocb *req)
 {

@@ -178,6 +178,8 @@ enum kprobe_role {
           OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
     EVENT(io_uring_write, "fexit/io_write", 1ull << IO_WRITE, "io_uring without completion",       \
           OBJECT_NUMBER, "req", OBJECT_NONE, "", "")                                               \
+    EVENT(io_uring_submit, "tp_btf/io_uring_submit_req", 0, "", OBJECT_NONE, "", OBJECT_NONE, "",  \
+          "")                                                                                      \
     EVENT(io_uring_late, "fexit/io_req_rw_complete", OPS_RW, "io_uring without completion",        \
           OBJECT_NUMBER, "req", OBJECT_NUMBER, "tw_req", "")                                       \
     EVENT(io_uring_polled, "fexit/io_complete_rw_iopoll", OPS_RW, "io_uring without completion",   \

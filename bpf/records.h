@@ -13,7 +13,7 @@
 
 #include "common/io_op.h"
 
-#define JOBIO_LAYOUT 10
+#define JOBIO_LAYOUT 11
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -137,6 +137,8 @@ enum lost_cause {
     LOST_ASYNC,     /* asynchronous calls whose submission found no room: not counted */
     LOST_UNSEEN,    /* asynchronous calls that ended without a readable completion */
     LOST_FILLS,     /* bytes brought into the page cache without room for counters */
+    LOST_IO_URING, /* not a loss by itself: requests submitted to io_uring, on kernels where some of
+                    * its hooks are missing */
     LOST_CAUSES,
 };
 

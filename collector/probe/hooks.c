@@ -101,6 +101,7 @@ static const struct {
     {"path_getxattr", "path_getxattrat"},
     {"io_cqring_event_overflow", "io_cqring_add_overflow"},
     {"path_setxattr", "path_setxattrat"},
+    {"io_uring_submit_req", "io_uring_submit_sqe"}, /* before 6.3 */
 };
 
 /* Returns NULL if the hook has no program on this side. */
@@ -155,26 +156,15 @@ static const struct btf_type *find_prototype(const struct btf *btf, const char *
     return id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
 }
 
-static int find_function(const struct btf *btf, const char *name, struct target *ret)
-{
-    *ret = (struct target){.name = name, .params = find_prototype(btf, name)};
-    for (size_t i = 0; i < ARRAY_SIZE(renamed) && !ret->params; i++) {
-        if (strcmp(name, renamed[i].from))
-            continue;
-        ret->name = renamed[i].to;
-        ret->params = find_prototype(btf, ret->name);
-    }
-    return ret->params ? 0 : -ENOENT;
-}
-
-/* Parameter names are in the function that calls the programs; its first parameter is not passed to
- * them. */
-static int find_tracepoint(const struct btf *btf, const char *name, struct target *ret)
+/* Parameter names of a tracepoint are in the function that calls the programs; its first parameter
+ * is not passed to them. */
+static int find_named(const struct btf *btf, const char *name, bool tracepoint, struct target *ret)
 {
     char function[128];
 
-    (void)snprintf(function, sizeof(function), "__traceiter_%s", name);
-    *ret = (struct target){.name = name, .params = find_prototype(btf, function), .skip = 1};
+    (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
+    *ret =
+        (struct target){.name = name, .params = find_prototype(btf, function), .skip = tracepoint};
     return ret->params ? 0 : -ENOENT;
 }
 
@@ -186,8 +176,14 @@ static const char *function_of(const struct hook_entry *entry)
 
 static int find_target(const struct btf *btf, const struct hook_entry *entry, struct target *ret)
 {
-    return strncmp(entry->section, "tp_btf/", 7) ? find_function(btf, function_of(entry), ret)
-                                                 : find_tracepoint(btf, function_of(entry), ret);
+    bool tracepoint = !strncmp(entry->section, "tp_btf/", 7);
+    const char *name = function_of(entry);
+    int r = find_named(btf, name, tracepoint, ret);
+
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && r < 0; i++)
+        if (!strcmp(name, renamed[i].from))
+            r = find_named(btf, renamed[i].to, tracepoint, ret);
+    return r;
 }
 
 static int find_object(const struct btf *btf, const struct hook_entry *entry,
@@ -302,6 +298,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
                                     .ops = entries[i].ops};
         probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->indexes[i], hook) == 0;
     }
+    io_uring_choose(probe);
     probe->features.usual_calls = are_usual(probe);
     kprobes_choose_kind(probe, btf);
     btf__free(btf);
@@ -541,27 +538,39 @@ static void use_task_slots(struct probe *probe)
         probe->levels->task_slots = 1;
 }
 
+/* Returns whether both sides are attached. */
+static bool attach_sides(struct probe *probe, size_t hook)
+{
+    int r = 0;
+
+    /* Attach the return first: a call whose entry was not seen is counted without its time; a call
+     * whose return is not seen is not counted. */
+    for (int side = SIDE_LEAVE; side >= SIDE_ENTER && r == 0; side--)
+        r = hook_attach(probe, hook, side);
+    if (r == 0)
+        return true;
+    hook_detach(probe, hook);
+    snprintf(probe->hooks[hook].why, sizeof(probe->hooks->why), "not attached: %s", strerror(-r));
+    return false;
+}
+
 void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        struct probe_hook *hook = &probe->hooks[i];
-        int r = 0;
-
-        if (hook->why[0] || hook->backend == PROBE_KPROBE)
+        if (i == HOOK_io_uring_submit || probe->hooks[i].why[0] ||
+            probe->hooks[i].backend == PROBE_KPROBE || !attach_sides(probe, i))
             continue;
-        /* Attach the return first: a call whose entry was not seen is counted without its time; a
-         * call whose return is not seen is not counted. */
-        for (int side = SIDE_LEAVE; side >= SIDE_ENTER && r == 0; side--)
-            r = hook_attach(probe, i, side);
-        if (r < 0) {
-            hook_detach(probe, i);
-            snprintf(hook->why, sizeof(hook->why), "not attached: %s", strerror(-r));
-        } else if (i == HOOK_task_exit) {
+        if (i == HOOK_task_exit)
             use_task_slots(probe);
-        } else if (i == HOOK_file_freed) {
+        else if (i == HOOK_file_freed)
             probe->levels->orders = 1;
-        }
     }
+}
+
+void hooks_attach_submissions(struct probe *probe)
+{
+    if (!probe->hooks[HOOK_io_uring_submit].why[0] && io_uring_lacks_hooks(probe))
+        (void)attach_sides(probe, HOOK_io_uring_submit);
 }
 
 void hooks_close(struct probe *probe)

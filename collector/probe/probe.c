@@ -189,6 +189,7 @@ static void attach(struct probe *probe)
         hooks_replace(probe);
         syscalls_attach(probe);
     }
+    hooks_attach_submissions(probe);
     /* Also if adopted: the process that attached them may have been killed before this point. */
     if (probe->by_kprobes && probe->hooks[HOOK_file_freed].backend == PROBE_KPROBE)
         probe->levels->orders = 1;
@@ -450,6 +451,7 @@ static int list_step(const void *key, const void *value, void *arg)
     step.lost.async = lost.count[LOST_ASYNC];
     step.lost.unseen = lost.count[LOST_UNSEEN];
     step.lost.fills = lost.count[LOST_FILLS];
+    step.io_uring = lost.count[LOST_IO_URING];
     items = reallocarray(list->items, list->n + 1, sizeof(*items));
     if (!items)
         return -ENOMEM;

@@ -36,6 +36,7 @@ struct probe_step {
     int cgroup_version;       /* 1 or 2 */
     uint64_t longest_wait_ns; /* at the last probe_read() of the step; 0 before it */
     uint64_t events;          /* counted calls, at the same time */
+    uint64_t io_uring;        /* requests that it submitted to io_uring, if a hook has `by_step` */
     struct {                  /* bpf/records.h, enum lost_cause */
         uint64_t requests, bytes, errnos, latencies, mounts, ends, async, unseen, fills;
     } lost;
@@ -53,11 +54,15 @@ struct probe_mount {
 /* The feature of calls by path, if only calls by descriptor are seen. */
 #define PROBE_BY_PATH "by path"
 
+/* The features of io_uring start with this. */
+#define PROBE_IO_URING "io_uring"
+
 struct probe_hook {
     const char *function; /* "vfs_read" */
     const char *feature;  /* the interface that it covers, "io_uring"; "": the operation itself */
     uint64_t ops;         /* bit 1 << io_op: the operations that it counts */
-    bool absent;          /* this kernel's BTF has no such function */
+    bool absent;          /* this kernel's BTF has no such function, or needs no hook on it */
+    bool by_step; /* if it is not attached, this matters only to steps with probe_step.io_uring */
     enum probe_backend backend; /* PROBE_NONE: not attached, see `why` */
     char why[128];              /* why not attached, or why this backend; "" if nothing to report */
     uint64_t run_count, run_time_ns; /* of its programs; time only with kernel.bpf_stats_enabled */

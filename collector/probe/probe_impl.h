@@ -157,6 +157,20 @@ size_t hooks_attached(const struct probe *probe);
 size_t hooks_resolved(const struct probe *probe);
 void hooks_close(struct probe *probe);
 
+/* Attach the hook that sees submissions to io_uring, if other hooks on it are missing. Call it when
+ * all others are attached. */
+void hooks_attach_submissions(struct probe *probe);
+
+/* io_uring.c: the hooks on io_uring. */
+
+/* Give up resolved hooks that another one makes unnecessary. */
+void io_uring_choose(struct probe *probe);
+bool io_uring_is_feature(const char *feature);
+/* Returns whether a hook is missing that this kernel needs to count all of io_uring. */
+bool io_uring_lacks_hooks(const struct probe *probe);
+/* Returns whether struct probe_step.io_uring is known. */
+bool io_uring_sees_submissions(const struct probe *probe);
+
 /* kprobes.c: the functions by kprobe and kretprobe. This backend hooks all of them or none, because
  * only one backend can know which call is the outermost. */
 

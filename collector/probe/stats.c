@@ -26,10 +26,11 @@ static bool is_replaced(const struct probe *probe, size_t hook)
 }
 
 /* Without task slots, a missed task exit loses no calls; it only makes a chain of threads shorter.
- */
+ * Submissions to io_uring are not counted by themselves. */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
-    return hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->task_slots;
+    return (hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->task_slots) ||
+           (hook == HOOK_io_uring_submit && !io_uring_sees_submissions(probe));
 }
 
 /* The hooks that affect the counters. */
@@ -91,6 +92,8 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
         probe->listed[i] = *list.hooks[i];
         add_statistics(&probe->listed[i], list.links[i]);
         probe->listed[i].missed += list.hooks[i]->missed;
+        probe->listed[i].by_step =
+            io_uring_is_feature(list.hooks[i]->feature) && io_uring_sees_submissions(probe);
         limit_missed(probe, &probe->listed[i]);
     }
     *n = list.n;

@@ -185,30 +185,40 @@ static int followed_resume(struct followed *f, const struct step_account *before
 }
 
 /* A way to do I/O that is not covered by any hook, though this kernel has it. */
-static int mark_missing_feature(const struct probe_hook *hook, struct completeness *causes)
+static int mark_missing_feature(const struct probe_hook *hook, bool io_uring,
+                                struct completeness *causes)
 {
     char cause[64];
 
-    if (hook->backend != PROBE_NONE || hook->absent || !*hook->feature)
+    if (hook->backend != PROBE_NONE || hook->absent || !*hook->feature ||
+        (hook->by_step && !io_uring))
         return 0;
     (void)snprintf(cause, sizeof(cause), CAUSE_FEATURE "%s", hook->feature);
     return has_cause(causes, cause) ? 0 : completeness_add(causes, cause, 1, hook->ops);
 }
 
-static int mark_missing_features(struct sampler *sampler, struct completeness *causes)
+/* io_uring: the step has used it. */
+static int mark_missing_features(struct sampler *sampler, bool io_uring,
+                                 struct completeness *causes)
 {
-    uint64_t distrusted = probe_distrusted(sampler->probe);
     const struct probe_hook *hooks;
     size_t n;
     int r = 0;
 
-    if (distrusted && !has_cause(causes, CAUSE_SELFTEST))
-        r = completeness_add(causes, CAUSE_SELFTEST, __builtin_popcountll(distrusted), distrusted);
-    if (r < 0 || probe_hooks(sampler->probe, &hooks, &n) < 0)
-        return r;
+    if (probe_hooks(sampler->probe, &hooks, &n) < 0)
+        return 0;
     for (size_t i = 0; i < n && r == 0; i++)
-        r = mark_missing_feature(&hooks[i], causes);
+        r = mark_missing_feature(&hooks[i], io_uring, causes);
     return r;
+}
+
+static int mark_distrusted(struct sampler *sampler, struct completeness *causes)
+{
+    uint64_t distrusted = probe_distrusted(sampler->probe);
+
+    if (!distrusted || has_cause(causes, CAUSE_SELFTEST))
+        return 0;
+    return completeness_add(causes, CAUSE_SELFTEST, __builtin_popcountll(distrusted), distrusted);
 }
 
 /* Nothing is counted. */
@@ -251,7 +261,9 @@ static int mark_uncovered(struct sampler *sampler, struct completeness *causes)
     if (blind)
         return mark_not_counted(blind, causes);
     r = mark_missing_hooks(sampler, causes);
-    return r < 0 ? r : mark_missing_features(sampler, causes);
+    if (r == 0)
+        r = mark_distrusted(sampler, causes);
+    return r < 0 ? r : mark_missing_features(sampler, false, causes);
 }
 
 int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uint64_t real_ns,
@@ -382,6 +394,9 @@ static int update_steps(struct sampler *sampler, const struct reading *reading, 
 
         if (!f || !is_wanted(reading, f))
             continue;
+        if (steps[i].io_uring && !f->last.io_uring &&
+            mark_missing_features(sampler, true, &f->causes) < 0)
+            return error_set(error, -ENOMEM, "no memory for the causes of a step");
         if (reading->tick)
             spread(sampler, f, &steps[i], reading->now_ns);
         wait = f->last.longest_wait_ns;

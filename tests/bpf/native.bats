@@ -415,3 +415,22 @@ ids() {
     wait $member || true
     rmdir "$GROUP/step_0"
 }
+
+# unseen_rings NAME: what the report $T/NAME lacks of io_uring
+unseen_rings() {
+    jq -r '.incomplete[].cause | select(startswith("unseen: io_uring"))' "$T/$1"
+}
+
+@test "a missing hook on io_uring makes only the reports incomplete that it affects" {
+    "$BIN/count" -g "$GROUP" -o "$T/hooks"
+    mkdir -p "$T/tmpfs/ring"
+    "$BUILD/jobio" run --json --output "$T/plain" -- true
+    [ -z "$(unseen_rings plain)" ]
+    "$BUILD/jobio" run --json --output "$T/rings" -- "$BIN/workload" uring "$T/tmpfs/ring" > "$T/truth"
+    jq -e '.mounts[].ops.read.async_requests | select(. > 0)' "$T/truth" || skip "no io_uring here"
+    if jq -e '.not_attached | has("io_read")' "$T/hooks"; then
+        unseen_rings rings | grep -x "unseen: io_uring without completion"
+    elif jq -e '.not_attached | keys | any(startswith("io_")) | not' "$T/hooks"; then
+        [ -z "$(unseen_rings rings)" ]
+    fi
+}

@@ -288,6 +288,32 @@ static void test_kprobe_errors(void **state)
     assert_true(named > ARRAY_SIZE(errors));
 }
 
+/* A kernel whose tracepoint has the request, and one whose tracepoint does not. */
+static void test_io_uring_hooks(void **state)
+{
+    struct probe kernel = {.resolved = {[HOOK_io_uring_flush] = true}};
+    struct probe_hook *flush = &kernel.hooks[HOOK_io_uring_flush];
+
+    (void)state;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        kernel.hooks[i].feature = "";
+    flush->feature = kernel.hooks[HOOK_io_uring].feature = "io_uring";
+    kernel.hooks[HOOK_io_uring].absent = kernel.hooks[HOOK_vfs_read].absent = true;
+    io_uring_choose(&kernel);
+    assert_true(kernel.resolved[HOOK_io_uring_flush]);
+    assert_string_equal(flush->why, "");
+    assert_true(io_uring_lacks_hooks(&kernel));
+    kernel.resolved[HOOK_io_uring] = true;
+    io_uring_choose(&kernel);
+    assert_false(kernel.resolved[HOOK_io_uring_flush]);
+    assert_string_not_equal(flush->why, "");
+    assert_false(io_uring_lacks_hooks(&kernel));
+    kernel.hooks[HOOK_io_uring].absent = false;
+    assert_true(io_uring_lacks_hooks(&kernel));
+    kernel.hooks[HOOK_io_uring].backend = PROBE_TP_BTF;
+    assert_false(io_uring_lacks_hooks(&kernel));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kprobe_errors, setup, teardown),
+        cmocka_unit_test(test_io_uring_hooks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

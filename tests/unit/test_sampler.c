@@ -131,6 +131,31 @@ static void test_missing_feature_is_said(void **state)
     step_account_clear(&got);
 }
 
+static void test_missing_io_uring_is_said_of_its_users(void **state)
+{
+    struct probe_hook *hook = fake_probe_hook(rig.probe, 1);
+    struct step_account got;
+    uint32_t a = rig_tag(100, 0), b;
+
+    (void)state;
+    hook->feature = "io_uring overflow";
+    hook->backend = PROBE_NONE;
+    hook->by_step = true;
+    b = rig_tag(101, 0);
+    fake_probe_step(rig.probe, a)->io_uring = 0;
+    fake_probe_step(rig.probe, b)->io_uring = 3;
+    rig_must(sampler_read(rig.sampler, 10 * S, &rig.error));
+    rig_must(sampler_read(rig.sampler, 20 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(got.completeness.n, 0);
+    step_account_clear(&got);
+    got = rig_account(b);
+    assert_int_equal(got.completeness.n, 1);
+    assert_string_equal(got.completeness.items[0].cause, "unseen: io_uring overflow");
+    assert_int_equal(got.completeness.items[0].ops, 1 << IO_WRITE);
+    step_account_clear(&got);
+}
+
 static void test_next_process_goes_on(void **state)
 {
     struct step_account before, got;
@@ -413,6 +438,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_peek_leaves_other_steps, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_missing_hook_is_said, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_missing_feature_is_said, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_missing_io_uring_is_said_of_its_users, rig_setup,
+                                        rig_teardown),
         cmocka_unit_test_setup_teardown(test_next_process_goes_on, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_number_of_another, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_wrapped_histograms, rig_setup, rig_teardown),
