@@ -92,6 +92,23 @@ enum kprobe_role {
 #define SYSTEM_CALLS(HOOK)
 #endif
 
+/* do_fchmodat is inlined into these on 6.12. Where it is not, it is an inner call. */
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define CHMOD_CALLS(EXTRA)                                                                         \
+    EXTRA(__arm64_sys_chmod, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE, "") \
+    EXTRA(__arm64_sys_fchmodat, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE,  \
+          "")
+#elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
+#define CHMOD_CALLS(EXTRA)                                                                       \
+    EXTRA(__x64_sys_chmod, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE, "") \
+    EXTRA(__x64_sys_fchmodat, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE,  \
+          "")                                                                                    \
+    EXTRA(__ia32_sys_chmod, IO_SETATTR, "32-bit programs", OBJECT_WALK, "regs", OBJECT_NONE, "") \
+    EXTRA(__ia32_sys_fchmodat, IO_SETATTR, "32-bit programs", OBJECT_WALK, "regs", OBJECT_NONE, "")
+#else
+#define CHMOD_CALLS(EXTRA)
+#endif
+
 /* vfs_fsync_range is inlined into fdatasync(2) on 6.1, and into fsync(2) as well on 7.2. Where it
  * is not, it is an inner call, so the system call still counts once. msync(2) uses vfs_fsync_range.
  * vfs_rmdir is inlined into rmdir(2) on 5.10. */
@@ -144,7 +161,8 @@ enum kprobe_role {
           "")                                                                                      \
     EXTRA(path_setxattr, IO_SETXATTR, "setxattr that fails", OBJECT_WALK, "pathname", OBJECT_NONE, \
           "")                                                                                      \
-    EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")
+    EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")            \
+    CHMOD_CALLS(EXTRA)
 
 #define OPS_BY_PATH                                                                                \
     (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_MKDIR | 1ull << IO_RMDIR | 1ull << IO_UNLINK | \
