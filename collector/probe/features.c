@@ -33,6 +33,17 @@ static bool has_int_pointers(void)
     return fd >= 0;
 }
 
+int features_check(struct error *error)
+{
+    /* All kernels with BTF have this helper; an error of the test is not its absence. */
+    if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel, NULL) !=
+        0)
+        return 0;
+    return error_set(error, -EPERM,
+                     "the kernel's lockdown mode 'confidentiality' forbids BPF programs to read "
+                     "kernel memory (the mode 'integrity' of Secure Boot does not)");
+}
+
 void features_detect(struct kernel_features *features)
 {
     features->task_btf = has_helper(BPF_FUNC_get_current_task_btf);

@@ -253,6 +253,9 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     (void)libbpf_set_print(NULL);
     /* Before 5.11 maps are charged to this limit; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    r = features_check(error);
+    if (r < 0)
+        return r;
     features_detect(&probe->features);
     r = hooks_resolve(probe, error);
     if (r == 0 && options->pin_dir)

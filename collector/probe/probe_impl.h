@@ -116,6 +116,8 @@ int shares_recount(struct probe *probe, struct error *error);
 
 /* features.c: what the programs may do on this kernel. */
 
+/* Returns -EPERM if the kernel forbids what every program does, else 0. */
+int features_check(struct error *error);
 /* Detect the features of this kernel by trying them. */
 void features_detect(struct kernel_features *features);
 /* Options to open a BPF object so that it can be loaded without CAP_SYS_ADMIN. */
