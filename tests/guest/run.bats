@@ -107,6 +107,91 @@ guest() {
     [ "$(cat "$BATS_TEST_TMPDIR/1") $(cat "$BATS_TEST_TMPDIR/2")" = "1 2" ]
 }
 
+# The kernel of row 6.1 as a machine has it installed, but without 9P, below $root; its release in $release.
+use_installed() {
+    local kernel
+    kernel=$("$BATS_TEST_DIRNAME/kernel" 6.1)
+    root=$BATS_TEST_TMPDIR/root
+    release=$(ls "$kernel/lib/modules")
+    mkdir -p "$root/boot" "$root/lib/modules" "$BATS_TEST_TMPDIR/bin"
+    cp "$kernel/boot/image" "$root/boot/vmlinuz-$release"
+    cp -a "$kernel/lib/modules/$release" "$root/lib/modules/"
+    rm -r "$root/lib/modules/$release"/kernel/{fs,net}/9p
+    depmod -b "$root" "$release"
+    printf '#!/bin/sh\necho %s\n' "$release" > "$BATS_TEST_TMPDIR/bin/uname"
+    chmod +x "$BATS_TEST_TMPDIR/bin/uname"
+}
+
+@test "own-kernel packs the running kernel into an archive, which is then a row, by virtiofs without 9P" {
+    local root release
+    export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache} JOBIO_KERNELS=$BATS_TEST_TMPDIR/kernels
+    use_installed
+    mkdir "$JOBIO_KERNELS"
+    ROOT=$root PATH=$BATS_TEST_TMPDIR/bin:$PATH "$BATS_TEST_DIRNAME/own-kernel" "$JOBIO_KERNELS/site.tar"
+    [ "$(ls "$JOBIO_KERNELS")" = site.tar ]
+    run --separate-stderr guest --kernel site -- sh -c 'uname -r; modprobe ext4 && grep -c ^ext4 /proc/modules
+        echo kept > $OUT/file; sha256sum < /bin/bash'
+    [ "$status" = 0 ]
+    [ "$output" = "$release"$'\n1\n'"$(sha256sum < /bin/bash)" ]
+    [ "$(cat "$OUT/file")" = kept ]
+    run "$BATS_TEST_DIRNAME/kernel" site
+    rm -rf "$output"
+}
+
+@test "an image and its modules, and a directory, are kernels" {
+    local root release
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+    XDG_CACHE_HOME=$HOME/.cache use_installed
+    run "$BATS_TEST_DIRNAME/kernel" "$root/boot/vmlinuz-$release,$root/lib/modules/$release"
+    [ "$status" = 0 ]
+    [ -s "$output/boot/kernel" ]
+    [ -s "$output/lib/modules/$release/modules.dep" ]
+    run "$BATS_TEST_DIRNAME/kernel" "$output"
+    [ "$status" = 0 ]
+    [ -s "$output/boot/kernel" ]
+}
+
+@test "a kernel that cannot be used is named, with the reason" {
+    local root=$BATS_TEST_TMPDIR/root
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+    mkdir -p "$root"/{boot,lib/modules}
+    echo text > "$BATS_TEST_TMPDIR/text.tar.xz"
+    run guest --kernel "$BATS_TEST_TMPDIR/text.tar.xz" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"text.tar.xz: cannot unpack it: "* ]]
+    run guest --kernel "$BATS_TEST_TMPDIR/none.tar" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"none.tar: no such kernel"* ]]
+    echo text > "$root/boot/vmlinuz-1.0.0"
+    run guest --kernel "$root" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"$root: no modules of one kernel"* ]]
+    run guest --kernel "$root/boot/vmlinuz-1.0.0,$root/lib/modules/1.0.0" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"$root/lib/modules/1.0.0: no kernel modules"* ]]
+    mkdir -p "$root/lib/modules/1.0.0/kernel"
+    run guest --kernel "$root" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"has no module virtio_pci"* ]]
+    rm "$root/boot/vmlinuz-1.0.0"
+    run guest --kernel "$root" -- true
+    [ "$status" = 125 ]
+    [[ $output == *"$root: no kernel image"* ]]
+    [ -z "$(find "$XDG_CACHE_HOME" -name '*.new')" ]
+    run env JOBIO_KERNELS=/nowhere "$BATS_TEST_DIRNAME/run" --kernel el9 -- true
+    [ "$status" = 125 ]
+    [[ $output == *"JOBIO_KERNELS=/nowhere is not a directory"* ]]
+    run env JOBIO_KERNELS= "$BATS_TEST_DIRNAME/run" --kernel el9 -- true
+    [ "$status" = 125 ]
+    [[ $output == *"JOBIO_KERNELS"*"el9.tar.xz"* ]]
+}
+
+@test "a kernel that does not boot is named with its last line and the console file" {
+    run --separate-stderr guest --append rdinit=/nowhere -- true
+    [ "$status" = 125 ]
+    [[ $stderr == *"the kernel did not boot ("*anic*"console is in "* ]]
+}
+
 @test "an unknown row, option or release is named, with status 125" {
     run guest --kernel 0.99 -- true
     [ "$status" = 125 ]
