@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/quickstart with all that it starts made up: what it makes of a build that fails, of tests
-# that fail or do not end, and of a signal.
+# contrib/quickstart with all that it starts made up: which packages it wants, and what it makes of a build
+# that fails, of tests that fail or do not end, and of a signal.
 set -uo pipefail
 
 directory=$(mktemp -d)
@@ -17,7 +17,7 @@ made_up() {
     chmod 755 "$directory/$1"
 }
 
-made_up bin/dpkg-query 'echo installed'
+made_up bin/dpkg-query 'echo "${STATUS-installed}"'
 made_up bin/id 'echo "${ID-0}"'
 made_up bin/autoreconf 'exit "${AUTORECONF-0}"'
 made_up tree/configure 'touch config.log'
@@ -55,6 +55,30 @@ expect 1 "failed: smoke" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; 
 expect 1 "(only 14 of 15 parts ended)" 'TEST=[ $part != check-smoke ] || kill -KILL $PPID'
 expect 1 "(only 14 of 15 parts ended)" 'TEST=[ $part != check-native ] || kill -KILL $PPID'
 expect 1 "run as root" ID=1000
+# wanted [build|test]: the packages that `deps` would install where there is none, one per line
+wanted() {
+    STATUS=not-installed ID=1000 "$directory/tree/contrib/quickstart" deps "$@" 2>&1 |
+        sed -n 's/^quickstart: as root, to install: //p' | xargs -n 1
+}
+
+# has NAME NUMBER PACKAGE...: so many of these packages are in the list
+has() {
+    local list=$directory/$1 want=$2 found
+    shift 2
+    found=$(printf '%s\n' "$@" | grep -cxFf "$list")
+    [ "$found" = "$want" ] || { echo "deps $(basename "$list"): $found of $*, not $want"; failed=1; }
+}
+
+wanted build > "$directory/build-list"
+wanted test > "$directory/test-list"
+cat "$directory"/{build,test}-list | cmp - <(wanted) || { echo "deps is not build and test"; failed=1; }
+[ -z "$(sort "$directory"/{build,test}-list | uniq -d)" ] || { echo "a package in both lists"; failed=1; }
+mapfile -t libraries < <(grep -oE '\blib[a-z0-9-]+-dev\b' "${srcdir:-.}/configure.ac" | sort -u)
+has build-list ${#libraries[@]} "${libraries[@]}"
+has build-list 0 chromium clickhouse-server mariadb-server prometheus slurm-wlm qemu-system-x86
+has test-list 4 chromium clickhouse-server mariadb-server libcmocka-dev
+[ ${#libraries[@]} -ge 9 ] || { echo "configure.ac names only ${libraries[*]}"; failed=1; }
+"$directory/tree/contrib/quickstart" deps tests > /dev/null 2>&1 && { echo "deps tests is accepted"; failed=1; }
 rm -rf "$BUILD"
 expect 1 "not built" AUTORECONF=1
 [ ! -e "$BUILD/made" ] || { echo "built without autoreconf"; failed=1; }
