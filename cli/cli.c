@@ -13,7 +13,9 @@
 #include "cli/base/output.h"
 #include "cli/explain/explain.h"
 #include "cli/run/run.h"
+#include "cli/top/screen.h"
 #include "cli/top/top.h"
+#include "collector/versions/versions.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -38,7 +40,7 @@ static void print_help(void)
                 "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else " SOCKET_DEFAULT ")\n"
                 "      --store PATH   read this store instead of asking jobiod\n"
                 "      --no-pager     do not use a pager for long output\n"
-                "      --version      print the version\n"
+                "      --version      print the version; with --verbose also of the libraries\n"
                 "\n"
                 "Examples:\n"
                 "  jobio 123\n"
@@ -131,10 +133,21 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     return sub ? sub->run(cli, argc, argv) : unknown(argv[0]);
 }
 
+static int print_version(bool verbose)
+{
+    output_text(PACKAGE_STRING "\n");
+    if (verbose) {
+        versions_print(stdout);
+        versions_print_line(stdout, "ncurses", top_screen_built(), top_screen_running());
+    }
+    return CLI_OK;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
-    bool version = false;
-    const struct option_spec specs[] = {{"version", 'V', OPTION_FLAG, &version}};
+    bool version = false, verbose = false;
+    const struct option_spec specs[] = {{"version", 'V', OPTION_FLAG, &version},
+                                        {"verbose", 0, OPTION_FLAG, &verbose}};
     struct error error;
     int first = options_parse(cli, specs, ARRAY_SIZE(specs), OPTIONS_IN_ORDER, argc, argv, &error);
 
@@ -146,9 +159,11 @@ static int run(struct cli *cli, int argc, char **argv)
         output_error("%s (try 'jobio --help')", error.text);
         return CLI_USAGE;
     }
-    if (version) {
-        output_text(PACKAGE_STRING "\n");
-        return CLI_OK;
+    if (version)
+        return print_version(verbose);
+    if (verbose) {
+        output_error("--verbose is for --version (try 'jobio --help')");
+        return CLI_USAGE;
     }
     return dispatch(cli, argc - first, argv + first);
 }

@@ -37,4 +37,7 @@ struct credential_maker {
 int credential_open(const char *socket, const char *text, char **payload, size_t *size,
                     struct credential_maker *maker, struct error *error);
 
+/* Returns the address of a function of libmunge, which tells its file (versions_print_file()). */
+void *credential_library(void);
+
 #endif

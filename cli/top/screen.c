@@ -471,3 +471,17 @@ int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_
     delscreen(terminal);
     return caught ? end_by(caught) : CLI_OK;
 }
+
+const char *top_screen_built(void)
+{
+    return NCURSES_VERSION;
+}
+
+/* Without its name, which comes first. */
+const char *top_screen_running(void)
+{
+    const char *version = curses_version();
+    const char *space = strchr(version, ' ');
+
+    return space ? space + 1 : version;
+}

@@ -10,4 +10,8 @@
 int top_screen_run(struct top_watch *watch, const struct top_view *view, uint64_t interval_ns,
                    uint32_t count);
 
+/* The versions of ncurses: of its headers, and of the library. */
+const char *top_screen_built(void);
+const char *top_screen_running(void);
+
 #endif

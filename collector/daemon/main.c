@@ -16,14 +16,17 @@
 #include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
 #include "collector/daemon/detach.h"
+#include "collector/versions/versions.h"
 #include "settings/settings.h"
 #include "common/call.h"
+#include "common/credential.h"
 #include "common/log.h"
 
 #define DEFAULT_CONFIG JOBIO_SYSCONFDIR "/jobio.conf"
 
 static const char help[] =
     "usage: jobiod [--config FILE] [--runtime DIR] [--state DIR] [--check-config | --detach]\n"
+    "       jobiod --version [--verbose]\n"
     "The collector of jobio: counts the I/O of the jobs on this node. Runs in the foreground.\n"
     "\n"
     "      --config FILE   settings (" DEFAULT_CONFIG ", if it exists)\n"
@@ -31,7 +34,8 @@ static const char help[] =
     "      --state DIR     the store (" JOBIO_STATEDIR ")\n"
     "      --check-config  check the settings, print what jobiod would do, and exit\n"
     "      --detach        remove the programs and counters of a stopped jobiod from the kernel\n"
-    "      --version, --help\n"
+    "      --version       print the version; with --verbose also those of the libraries\n"
+    "      --help\n"
     "\n"
     "Exit status: 0 stopped by a signal, 1 failed, 2 usage, 78 the settings or the store are "
     "wrong.\n";
@@ -39,13 +43,23 @@ static const char help[] =
 struct arguments {
     const char *config;
     struct daemon_options options;
-    bool check, detach;
+    bool check, detach, version, verbose;
 };
+
+static int print_version(bool verbose)
+{
+    (void)puts("jobiod " PACKAGE_VERSION);
+    if (verbose) {
+        versions_print(stdout);
+        versions_print_file(stdout, "libmunge", BUILT_MUNGE, credential_library());
+    }
+    return fflush(stdout) < 0 || ferror(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
 /* Returns the exit status; -1: continue. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    enum { CONFIG = 256, RUNTIME, STATE, CHECK, DETACH, FOREGROUND, SHOW_VERSION, HELP };
+    enum { CONFIG = 256, RUNTIME, STATE, CHECK, DETACH, FOREGROUND, SHOW_VERSION, VERBOSE, HELP };
     static const struct option longs[] = {
         {"config", required_argument, NULL, CONFIG},
         {"runtime", required_argument, NULL, RUNTIME},
@@ -54,6 +68,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         {"detach", no_argument, NULL, DETACH},
         {"foreground", no_argument, NULL, FOREGROUND},
         {"version", no_argument, NULL, SHOW_VERSION},
+        {"verbose", no_argument, NULL, VERBOSE},
         {"help", no_argument, NULL, HELP},
         {NULL, 0, NULL, 0},
     };
@@ -71,16 +86,23 @@ static int parse(int argc, char **argv, struct arguments *a)
         else if (c == DETACH)
             a->detach = true;
         else if (c == SHOW_VERSION)
-            return puts("jobiod " PACKAGE_VERSION) < 0;
+            a->version = true;
+        else if (c == VERBOSE)
+            a->verbose = true;
         else if (c == HELP)
             return fputs(help, stdout) < 0;
         else if (c != FOREGROUND)
             return 2;
     }
-    if (optind == argc)
-        return -1;
-    fprintf(stderr, "jobiod: \"%s\" is not understood (try 'jobiod --help')\n", argv[optind]);
-    return 2;
+    if (optind < argc) {
+        fprintf(stderr, "jobiod: \"%s\" is not understood (try 'jobiod --help')\n", argv[optind]);
+        return 2;
+    }
+    if (a->verbose && !a->version) {
+        fputs("jobiod: --verbose is for --version (try 'jobiod --help')\n", stderr);
+        return 2;
+    }
+    return a->version ? print_version(a->verbose) : -1;
 }
 
 static int load(const struct arguments *a, const struct settings_hooks *hooks,

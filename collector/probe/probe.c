@@ -334,6 +334,16 @@ int probe_unpin(const char *pin_dir, struct error *error)
     return maps_unpin(directory, error);
 }
 
+void probe_versions(struct probe_versions *ret)
+{
+    const char *running = libbpf_version_string(); /* "v1.1" */
+
+    *ret = (struct probe_versions){.layout = JOBIO_LAYOUT};
+    (void)snprintf(ret->built, sizeof(ret->built), "%d.%d", LIBBPF_MAJOR_VERSION,
+                   LIBBPF_MINOR_VERSION);
+    (void)snprintf(ret->running, sizeof(ret->running), "%s", running + (*running == 'v'));
+}
+
 static bool is_other_layout(const char *name)
 {
     uint64_t number;

@@ -70,6 +70,14 @@ struct probe_hook {
     uint64_t missed_ops; /* operations of the misses, if not `ops`, as for shared programs; or 0 */
 };
 
+/* The versions of libbpf, of its headers and at run time ("none" in a build without BPF), and the
+ * layout of the maps. */
+struct probe_versions {
+    char built[16], running[16];
+    unsigned layout;
+};
+void probe_versions(struct probe_versions *ret);
+
 /* Load and attach the programs, or adopt pinned ones. A hook that cannot be attached is not an
  * error (see probe_hooks()). -ENOTSUP: this build or kernel cannot count at all; -EPERM: a
  * capability is missing; never -EBUSY. On failure *ret is unchanged. */

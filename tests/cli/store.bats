@@ -9,10 +9,48 @@ setup_file() {
     export DB=$BATS_FILE_TMPDIR/jobio.db
 }
 
+# The name of a library in --version --verbose, of its file name without lib and version.
+name_of() {
+    case $1 in
+        sqlite3) echo sqlite ;;
+        z) echo zlib ;;
+        json-c | inih) echo "$1" ;;
+        ncursesw | tinfo) echo ncurses ;;
+        c | m) echo glibc ;;
+        *) echo "lib$1" ;;
+    esac
+}
+
+@test "--version --verbose lists each library that the program is linked with" {
+    local program library libraries n=0
+    command -v readelf > /dev/null || skip "needs readelf"
+    for program in jobio jobiod; do
+        split "$JOBIO_BUILD/$program" --version --verbose
+        expect 0
+        [[ $out == "$program "[0-9]* ]]
+        libraries=$(readelf -d "$JOBIO_BUILD/$program" |
+            sed -n 's/.*(NEEDED).*\[lib\([a-z0-9-]*\)\.so.*/\1/p')
+        for library in $libraries; do
+            [[ $library != *san ]] || continue # of a compiler's sanitizer
+            # Both versions, or the file that it runs with.
+            grep -qE "^$(name_of "$library") +[0-9][^ ]* +[^ -]" <<< "$out" ||
+                { echo "$program: no line for $library in: $out"; false; }
+            n=$((n + 1))
+        done
+        grep -qE '^slurm headers +([0-9]+\.[0-9]+\.[0-9]+|none) ' <<< "$out"
+        grep -qE "^BPF layout +$(sed -n 's/^#define JOBIO_LAYOUT //p' "$BATS_TEST_DIRNAME/../../bpf/records.h") " <<< "$out"
+    done
+    [ "$n" -ge 14 ]
+    split "$JOBIO_BUILD/jobiod" --verbose
+    expect 2
+}
+
 @test "version and help" {
     split jobio --version
     expect 0
     [[ $out == "jobio "[0-9]* ]]
+    split jobio --verbose
+    expect 2
     split jobio --help
     expect 0
     holds "$out" job history status run retire --socket

@@ -73,7 +73,8 @@ room collector/sample collector/mounts collector/probe common
 room collector/watch collector/sample collector/mounts collector/probe collector/cgroup common
 room collector/track collector/sample collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
-room collector/daemon collector/track collector/sample collector/peers collector/deliver \
+room collector/versions collector/probe common
+room collector/daemon collector/versions collector/track collector/sample collector/peers collector/deliver \
     settings collector/probe collector/mounts collector/cgroup collector/store \
     collector/http report/top report/json report/record report/text report/advice \
     report/prometheus common bpf
@@ -86,7 +87,7 @@ room cli/source cli/base collector/store collector/http report/json report/rows 
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
 room cli/run cli/source cli/base collector/watch report/json report/text common
-room cli cli/run cli/explain cli/top cli/source cli/base collector/store report report/advice \
+room cli cli/run cli/explain cli/top cli/source cli/base collector/versions collector/store report report/advice \
     report/compare report/json report/text common
 
 for dir in $(code common bpf report settings collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
