@@ -31,6 +31,11 @@ silent=$(code common report settings collector plugin record cli |
 [ -z "$silent" ] || fail "JSON that is not printed by common/tree.h:
 $silent"
 
+# The version is in configure.ac alone; NEWS.md starts with what it brings.
+version=$(sed -n 's/^AC_INIT(\[jobio\], \[\([0-9]*\.[0-9]*\.[0-9]*\)\])$/\1/p' configure.ac)
+[ -n "$version" ] || fail "configure.ac has no version X.Y.Z"
+[ "$(sed -n 's/^## \([^ ]*\).*/\1/p' NEWS.md | head -n 1)" = "$version" ] || fail "NEWS.md does not start with $version"
+
 # room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
 # with C code has its line; those of one house stand in the order of its floors.
 rooms=
