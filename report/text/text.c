@@ -22,10 +22,10 @@
 #define SHORT_COMPLETENESS 3
 #define SHORT_ERRORS 4
 
-/* A job that stays below both gets one line. */
+/* A job that stays below both gets one line, or two. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 #define SMALL_REQUESTS 1000
-#define SMALL_LINES 4 /* that one line, on a narrow terminal */
+#define SMALL_LINES 4 /* that one line, if it does not fit */
 
 static const char *const summary_names[] = {
     [SUMMARY_OFF] = "off",
@@ -47,38 +47,40 @@ const char *summary_name(enum summary summary)
 }
 
 /* Print `who`, `what` and as much of "; complete: 1/1 nodes, 0 events lost" as fits in one line (a
- * narrow terminal wraps it). False: even `who` and `what` do not fit. */
-static bool fits_one_line(FILE *out, const struct text *t, const char *who, const char *what)
+ * narrow terminal wraps it). If `who` and `what` alone do not fit, all of it is wrapped. False: out
+ * of memory. */
+static bool write_small(FILE *out, const struct text *t, const char *who, const char *what)
 {
-    static const char cuts[] = ",:";
     const struct job_account *job = t->s.job;
-    char end[96], line[TEXT_COLUMNS + 1];
-    int n = 0;
+    _free_ char *line = NULL;
+    char end[96];
 
-    snprintf(end, sizeof(end), "; %s: %u/%u nodes, 0 events lost",
-             job_is_complete(job) ? "complete" : "NOT complete", job->nodes_reported,
-             job->nodes_expected);
-    for (const char *c = cuts;; c++) {
-        n = snprintf(line, sizeof(line), "I/O%s%s%s", who, what, end);
-        if (n <= TEXT_COLUMNS || !*c)
+    (void)snprintf(end, sizeof(end), "; %s: %u/%u nodes, 0 events lost",
+                   job_is_complete(job) ? "complete" : "NOT complete", job->nodes_reported,
+                   job->nodes_expected);
+    const size_t ends[] = {strlen(end), strcspn(end, ","), strcspn(end, ":"), strlen(end)};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        free(line);
+        line = text_format("I/O%s%s%.*s", who, what, (int)ends[i], end);
+        if (!line)
+            return false;
+        if (strlen(line) <= TEXT_COLUMNS)
             break;
-        *strchr(end, *c) = '\0';
     }
-    if (n > TEXT_COLUMNS)
-        return false;
     text_lines(out, t, TEXT_PLAIN, line, SMALL_LINES);
     return true;
 }
 
-/* Print one line for a job with little I/O. False: one line is not enough. */
+/* Print a line or two for a job with little I/O. False: it has more to say. */
 static bool small_line(FILE *out, const struct text *t)
 {
     const struct job_account *job = t->s.job;
     const struct summary_row *sum = &t->s.total;
     double waiting = summary_waiting(&t->s, sum->sums.all.time_ns);
     char read[UNITS_SIZE], written[UNITS_SIZE], what[256];
-    char number[SUMMARY_NUMBER], failed[32] = "", waited[32] = "";
-    _free_ char *who = NULL, *of_who = NULL, *of_job = NULL;
+    char failed[32] = "", waited[32] = "";
+    _free_ char *who = NULL, *of_who = NULL;
 
     if (sum->sums.all.bytes >= SMALL_BYTES || sum->sums.all.requests >= SMALL_REQUESTS ||
         (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
@@ -86,8 +88,7 @@ static bool small_line(FILE *out, const struct text *t)
         return false;
     who = job->command ? NULL : text_who(job);
     of_who = text_format(who ? " of job %s" : "", who);
-    of_job = text_format(who ? " of job %s" : "", summary_job_number(job, number));
-    if (!of_who || !of_job)
+    if (!of_who)
         return false;
     if (sum->shown.all.errors)
         snprintf(failed, sizeof(failed), ", %u failed", (unsigned)sum->shown.all.errors);
@@ -96,8 +97,7 @@ static bool small_line(FILE *out, const struct text *t)
     snprintf(what, sizeof(what), ": %s read, %s written, %u calls%s%s",
              units_bytes(sum->sums.reads.bytes, read), units_bytes(sum->sums.writes.bytes, written),
              (unsigned)sum->sums.all.requests, failed, waited);
-    return fits_one_line(out, t, of_who, what) || fits_one_line(out, t, of_job, what) ||
-           fits_one_line(out, t, "", what);
+    return write_small(out, t, of_who, what);
 }
 
 /* The output of `write` with at most `limit` lines or rows, malloc'd; NULL: out of memory. */

@@ -33,7 +33,7 @@ is_complete_at_end() {
     job_wait "$1"
     [ "$(job_field "$1" JobState)" = COMPLETED ]
     cat "/home/alice/slurm-$1.out"
-    grep -qE '^complete.*4/4 nodes|^I/O: .*; complete' "/home/alice/slurm-$1.out"
+    grep -qE '(^|; )complete(: 4/4 nodes|$)' "/home/alice/slurm-$1.out"
     record "$1" | tee /dev/stderr | jq -e '.complete and .nodes == [4, 4]'
 }
 

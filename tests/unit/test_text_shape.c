@@ -58,7 +58,7 @@ static void check_text(const struct job_account *job, const char *want)
     assert_string_equal(text, want);
 }
 
-static void test_little_is_one_line(void **state)
+static void test_little_has_no_table(void **state)
 {
     const struct text_style narrow = {.columns = 40};
     _job_ *job = job_account_create();
@@ -80,21 +80,21 @@ static void test_little_is_one_line(void **state)
                                 "  0 B written, 34 calls; NOT complete\n");
     job->array_job = 4700;
     job->array_task = 3;
-    check_text(job,
-               "I/O of job 4700_3 (4711): 12.0 KiB read, 0 B written, 34 calls; NOT complete\n");
+    check_text(job, "I/O of job 4700_3 (4711), ended: 12.0 KiB read, 0 B written, 34 calls; NOT\n"
+                    "  complete: 1/2 nodes, 0 events lost\n");
     job->array_job = 0;
     sample_errors(m, IO_OPEN, EACCES, 2);
     sample_errors(m, IO_OPEN, ENOENT, 13); /* is not a failure */
     job->nodes_reported = 2;
     job->longest_wait_ns = SECONDS(3);
-    check_text(job,
-               "I/O: 12.0 KiB read, 0 B written, 34 calls, 2 failed, 30 % waiting; complete\n");
+    check_text(job, "I/O of job 4711, ended: 12.0 KiB read, 0 B written, 34 calls, 2 failed, 30 %\n"
+                    "  waiting; complete: 2/2 nodes, 0 events lost\n");
     open->requests = 997;
     assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 6);
     open->requests = 996;
-    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 2);
     m->io.ops[IO_READ]->bytes = MIB(1) - 1;
-    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 1);
+    assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 2);
     m->io.ops[IO_READ]->bytes = MIB(1);
     assert_int_equal(check_shape_of(job, SUMMARY_SHORT, 12), 6);
 }
@@ -350,7 +350,7 @@ static void test_layout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_little_is_one_line),
+        cmocka_unit_test(test_little_has_no_table),
         cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_every_width),
         cmocka_unit_test(test_long_names),
