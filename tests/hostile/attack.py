@@ -43,8 +43,15 @@ def message(kind, *fields):
 def connect(path, patience=5):
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     peer.settimeout(patience)
-    peer.connect(path)
-    return peer
+    end = time.monotonic() + patience
+    while True:
+        try:
+            peer.connect(path)
+            return peer
+        except BlockingIOError:  # the listening socket's queue is full
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.005)
 
 
 def ask(path, data):
