@@ -125,8 +125,8 @@ use_installed() {
 @test "own-kernel packs the running kernel into an archive, which is then a row, by virtiofs without 9P" {
     local root release
     export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache} JOBIO_KERNELS=$BATS_TEST_TMPDIR/kernels
-    use_installed
     mkdir "$JOBIO_KERNELS"
+    use_installed
     ROOT=$root PATH=$BATS_TEST_TMPDIR/bin:$PATH "$BATS_TEST_DIRNAME/own-kernel" "$JOBIO_KERNELS/site.tar"
     [ "$(ls "$JOBIO_KERNELS")" = site.tar ]
     run --separate-stderr guest --kernel site -- sh -c 'uname -r; modprobe ext4 && grep -c ^ext4 /proc/modules
