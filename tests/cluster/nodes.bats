@@ -126,24 +126,26 @@ write 1000 4096000 0" "$(data "$id")"
     same "write 4010 16424960 0" "$(data "$id")"
 }
 
-# Run a step of some ms on four nodes while the slurmd of n4 hangs.
+# Run a step of some ms on four nodes while the slurmd of n4 hangs. $cluster_dir/hang has the summary when
+# the other nodes have counted their part.
 hang_at_begin() {
     rm -f /scratch/hang.*
     as alice salloc -N 4 --ntasks-per-node=1 sh -c 'echo $SLURM_JOB_ID > /scratch/hang.id
         while [ ! -e /scratch/hang.go ]; do sleep 0.1; done
-        srun sh -c "work write:/scratch/hang.\$SLURM_PROCID:10:4096"' > $cluster_dir/hang 2>&1 3>&- &
+        srun sh -c "work write:/scratch/hang.\$SLURM_PROCID:10:4096"' 3>&- &
     wait_for 60 test -s /scratch/hang.id
     id=$(< /scratch/hang.id)
     wait_for 60 at n4 job "$id"
     kill -STOP "$(systemctl show -P MainPID cluster-slurmd-n4)"
     touch /scratch/hang.go
-    wait_for 120 grep 'I/O summary' $cluster_dir/hang
+    wait_for 120 eval 'at n1 job "$id" > $cluster_dir/hang && grep -qE "^/scratch .* 120KiB" $cluster_dir/hang' ||
+        { cat $cluster_dir/hang; false; }
     kill -CONT "$(systemctl show -P MainPID cluster-slurmd-n4)"
     wait $! || :
     cat $cluster_dir/hang
 }
 
-@test "the summary is incomplete if a node has not started the step when it ends on the first node" {
+@test "the summary is incomplete while a node has not started the step that ended on the first node" {
     hang_at_begin
     grep -q '^NOT complete.*3/4 nodes' $cluster_dir/hang
     wait_for 240 all_reported "$id"
