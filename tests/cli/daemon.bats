@@ -229,8 +229,7 @@ run_cgroup() {
     code=0
     wait $run_pid || code=$?
     [ "$code" = 7 ]
-    cat /run/killed.out
-    [ ! -s /run/killed.out ]
+    [ -z "$(< /run/killed.out)" ]
     follows job /tmp/alice-killed.json
     [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops.write | .bytes, .requests)]' \
         /tmp/alice-killed.json)" = "[true,20780,8]" ]
