@@ -310,7 +310,7 @@ END
 @test "steps that start and end do not prevent the calls of other steps from being counted" {
     local noise pids=()
     for noise in 1 2; do
-        timeout 120 sh -c "while :; do dd if=/dev/zero of=$T/tmpfs/$noise bs=4k count=200 status=none; done" &
+        timeout 600 sh -c "while :; do dd if=/dev/zero of=$T/tmpfs/$noise bs=4k count=200 status=none; done" &
         pids+=($!)
     done
     run "${BATS_TEST_DIRNAME}/../bench/steps" 20 8
