@@ -395,7 +395,7 @@ static void test_old_table(void **state)
     task = jobio("job 140_10 --from clickhouse --cluster linux --url @", rig_server.url, &status);
     assert_non_null(strstr(task, "by an older jobio"));
     plain = jobio("job 141 --from clickhouse --cluster linux --url @", rig_server.url, &status);
-    assert_non_null(strstr(plain, "44.0 KiB read, 1.6 KiB written, 37 calls, 1 failed"));
+    assert_non_null(strstr(plain, "44.0 KiB read, 1.6 KiB written, 37 calls"));
     clickhouse_run(&rig_server, "upgrade.sql");
     clickhouse_run(&rig_server, "views.sql");
     got = columns();
