@@ -194,7 +194,7 @@ summaries() {
 }
 
 @test "a job gets one summary: of its script, of the step of srun, of the shell of salloc" {
-    local id
+    local id shell
     # srun with an allocation of its own; none if it is quiet
     as alice srun work write:/scratch/own:30:1000 > $cluster_dir/own 2>&1
     cat $cluster_dir/own
@@ -212,8 +212,15 @@ summaries() {
     as alice salloc sh -c 'srun work write:/scratch/own:30:1000; srun true' > $cluster_dir/salloc 2>&1
     [ "$(summaries $cluster_dir/salloc)" = 0 ]
     # salloc with a shell on the node: when the shell ends
-    printf 'srun work write:/scratch/own:30:1000\nsrun true\nexit\n' > $cluster_dir/typed
-    as alice script -qec salloc /dev/null < $cluster_dir/typed > $cluster_dir/shell 2>&1
+    mkfifo $cluster_dir/typed
+    as alice timeout --foreground 300 script -qec salloc /dev/null < $cluster_dir/typed > $cluster_dir/shell 2>&1 3>&- &
+    shell=$!
+    exec 4> $cluster_dir/typed
+    # what is typed before the prompt may be lost, and srun would read the lines that follow it
+    wait_for 120 grep -aq '[$] $' $cluster_dir/shell
+    printf '%s < /dev/null\n' 'srun work write:/scratch/own:30:1000' 'srun true' exit >&4
+    exec 4>&-
+    wait $shell
     tr -d '\r' < $cluster_dir/shell > $cluster_dir/shell.text
     cat $cluster_dir/shell.text
     [ "$(summaries $cluster_dir/shell.text)" = 1 ]
