@@ -102,6 +102,15 @@ for dir in $(code common bpf report settings collector plugin record cli | sed '
     esac
 done
 
+# Each alert has a severity that a pager knows, and a runbook.
+alerts=$(awk '/^ *- (alert|record):/ { name = $3; alert = $2 == "alert:"; n += alert }
+    alert && /^ +severity: (critical|warning)$/ { severity[name] = 1 }
+    alert && /^ +runbook: "[^"]+"$/ { runbook[name] = 1 }
+    alert { seen[name] = 1 }
+    END { for (name in seen) if (!severity[name] || !runbook[name]) print name; if (!n) print "none" }' \
+    contrib/prometheus/rules.yml)
+[ -z "$alerts" ] || fail "alerts without severity or runbook: $(echo $alerts)"
+
 # doc/architecture.md names every directory with C code.
 for dir in $rooms; do
     grep -qF "| \`$dir\` |" doc/architecture.md || fail "doc/architecture.md does not name the room $dir"
