@@ -65,6 +65,8 @@ static struct json_object *hook_json(struct tree *tree, const struct probe_hook 
         tree_put_text(tree, object, "feature", hook->feature);
     if (*hook->why)
         tree_put_text(tree, object, "why", hook->why);
+    if (hook->backend == PROBE_NONE)
+        tree_put_bool(tree, object, "absent", hook->absent);
     if (hook->run_count) {
         tree_put_u64(tree, object, "run_count", hook->run_count);
         tree_put_u64(tree, object, "run_time_ns", hook->run_time_ns);

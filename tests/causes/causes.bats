@@ -15,7 +15,7 @@ setup_file() {
     mkdir -p /var/lib/jobio /run/jobio
     jobiod --runtime /run/jobio --state /var/lib/jobio > "$OUT/jobiod.log" 2>&1 3>&- &
     echo $! > /run/jobiod.pid
-    until_true 240 jobio status > "$OUT/status" 2>&1 || { cat "$OUT/jobiod.log"; return 1; }
+    until_true 240 jobio status --json > "$OUT/status" 2>&1 || { cat "$OUT/jobiod.log"; return 1; }
 }
 
 teardown_file() {

@@ -10,7 +10,7 @@ PATH=${PATH#"$JOBIO_BUILD":}
 jobiod_start() {
     jobiod --runtime /run/jobio --state "$STATE" > /run/jobiod.log 2>&1 3>&- &
     echo $! > /run/jobiod.pid
-    until_true 120 jobio status > /dev/null 2>&1 || { cat /run/jobiod.log; return 1; }
+    until_true 120 jobio status --json > /dev/null 2>&1 || { cat /run/jobiod.log; return 1; }
 }
 
 jobiod_stop() {
@@ -113,7 +113,10 @@ as() {
 @test "status" {
     split jobio status
     expect 0
-    holds "$out" version: hooks: vfs_read store:
+    [[ $out == "OK: counting by fentry, 0 lost" ]]
+    split jobio status --full
+    expect 0
+    holds "$out" "OK: counting" version: hooks: vfs_read store:
     printable "$BATS_TEST_TMPDIR/out"
     split as alice jobio status --json
     expect 0

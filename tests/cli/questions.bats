@@ -11,7 +11,7 @@ JOBS=200000
 jobiod_start() {
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    until_true 60 eval 'jobio status --json > /dev/null 2>&1' || { cat "$T/log"; return 1; }
 }
 
 # Jobs without steps, a minute each, one after the other until an hour ago.

@@ -23,7 +23,7 @@ jobiod_start() {
         [ -z "$freezer" ] || umount "$freezer"
         exec jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state"' >> "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    until_true 60 eval 'jobio status --json > /dev/null 2>&1' || { cat "$T/log"; return 1; }
 }
 
 teardown_file() {

@@ -134,7 +134,6 @@ history --limit|requires an argument
 histroy|did you mean "history"
 history -o JobID,Wriet|did you mean "Write"
 history --fromat JobID|did you mean "--format"
-status now|jobio status --help
 retire now|jobio retire --help
 run|jobio run -- ls
 run --interval 0 -- true|above 0
@@ -342,9 +341,18 @@ END
     holds "$err" "jobiod is not running" "reading the store"
     # without a store: a second line, and status 1
     [ "$one_line_or_two" = 1 ] || expect 1
-    split jobio status
+    split jobio status --json
     expect 1
     one_line "jobiod is not running"
+    split jobio status
+    expect 2
+    one_line "jobiod is not running"
+    # 2 is the verdict "not counting"; a monitoring plugin reports 3 for its own faults
+    for words in now --fulll "--full --json"; do
+        split jobio status $words
+        expect 3
+        one_line "jobio status --help"
+    done
 }
 
 @test "an invalid store and a missing one are reported" {

@@ -18,7 +18,7 @@ setup_file() {
     [ ! -e "$BUILD/.libs/jobio" ] || cp "$BUILD/.libs/jobio" "$T/bin/"
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 60 eval 'jobio status > /dev/null 2>&1' || { cat "$T/log"; return 1; }
+    until_true 60 eval 'jobio status --json > /dev/null 2>&1' || { cat "$T/log"; return 1; }
     user_tag 7 0
     user_tag 8 65534
     user_tag 9 2

@@ -110,7 +110,7 @@ teardown() {
 }
 
 @test "jobio status reports the push" {
-    run jobio status
+    run jobio status --full
     echo "$output"
     [ "$status" = 0 ]
     [[ $output == *http://127.0.0.1:9091* ]]

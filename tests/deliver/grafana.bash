@@ -68,7 +68,7 @@ delay = 100ms
 END
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 60 eval "jobio status > /dev/null 2>&1" || { cat "$T/log"; return 1; }
+    until_true 60 eval "jobio status --json > /dev/null 2>&1" || { cat "$T/log"; return 1; }
 }
 
 ask() {

@@ -63,7 +63,7 @@ start_server() {
 start_jobiod() {
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 60 eval "jobio status > /dev/null 2>&1" || { cat "$T/log"; return 1; }
+    until_true 60 eval "jobio status --json > /dev/null 2>&1" || { cat "$T/log"; return 1; }
 }
 
 teardown_file() {
@@ -106,7 +106,7 @@ step() {
     until_true 60 status '.failures > 0'
     status '.state == "misconfigured" and .last_code == 404 and .waiting == 1 and .refused == 0'
     status '.last_error | contains("jobio")'
-    jobio status | grep -A20 '^history' | grep -q 'waiting: 1'
+    jobio status --full | grep -A20 '^history' | grep -q 'waiting: 1'
 }
 
 @test "queued steps are delivered once the table exists, also by the next jobiod" {

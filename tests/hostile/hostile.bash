@@ -28,7 +28,7 @@ configure() {
 serve() {
     "$BUILD/jobiod" --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
-    until_true 300 eval 'jobio status > "$T/status.first" 2>&1' || { cat "$T/log"; return 1; }
+    until_true 300 eval 'jobio status --json > "$T/status.first" 2>&1' || { cat "$T/log"; return 1; }
     [ ! -e "$T/causes" ] || return 0
     : > "$T/latencies"
     victim_job 7
