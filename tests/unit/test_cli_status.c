@@ -63,6 +63,17 @@ static void test_counting(void **state)
            "DEGRADED: " COUNTING ", 2 operations failed the self-test\n");
 }
 
+#define MISSING(name) "{\"function\":\"" name "\",\"backend\":\"none\",\"absent\":false}"
+
+static void test_many_hooks(void **state)
+{
+    (void)state;
+    expect(",\"hooks\":[" MISSING("a") "," MISSING("b") "," MISSING("c") "," MISSING("d") "]",
+           VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", 4 hooks missing\n  a: not attached\n  b: not attached\n"
+           "  c: not attached\n  1 more: jobio status --full\n");
+}
+
 static void test_parts(void **state)
 {
     (void)state;
@@ -104,9 +115,10 @@ static void test_delivery(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ok),       cmocka_unit_test(test_not_counting),
-        cmocka_unit_test(test_counting), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_store),    cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_ok),         cmocka_unit_test(test_not_counting),
+        cmocka_unit_test(test_counting),   cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_many_hooks), cmocka_unit_test(test_store),
+        cmocka_unit_test(test_delivery),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
