@@ -58,11 +58,15 @@ static int status_show(const struct cli *cli, const struct status_options *optio
     struct error error;
     int status, rc = jobiod_status(cli, &document, &error);
 
-    if (rc < 0) {
+    if (rc < 0 && options->json) {
         output_error("%s", error.text);
-        if (options->json)
-            return CLI_FAILED;
-        return jobiod_is_absent(rc) ? VERDICT_NOT_COUNTING : VERDICT_UNKNOWN;
+        return CLI_FAILED;
+    }
+    if (rc < 0) {
+        /* On standard output, where monitoring systems read the line of a plugin. */
+        status = jobiod_is_absent(rc) ? VERDICT_NOT_COUNTING : VERDICT_UNKNOWN;
+        (void)printf("%s: %s\n", status_verdict_name(status), error.text);
+        return status;
     }
     pager_start(cli);
     status = print_status(document, options);

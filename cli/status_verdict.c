@@ -22,8 +22,15 @@ struct findings {
     FILE *details; /* lines of their own */
 };
 
-static const char *const words[] = {
-    [VERDICT_OK] = "OK", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_NOT_COUNTING] = "NOT COUNTING"};
+static const char *const words[] = {[VERDICT_OK] = "OK",
+                                    [VERDICT_DEGRADED] = "DEGRADED",
+                                    [VERDICT_NOT_COUNTING] = "NOT COUNTING",
+                                    [VERDICT_UNKNOWN] = "UNKNOWN"};
+
+const char *status_verdict_name(enum verdict verdict)
+{
+    return words[verdict];
+}
 
 /* --- reading the document --------------------------------------------------------------------- */
 
@@ -77,10 +84,11 @@ static void add_detail(struct findings *findings, const char *object, const char
                   safe_why ? safe_why : "?");
 }
 
-static void degrade_if_any(struct findings *findings, uint64_t n, const char *what)
+/* `one`: the words for 1; `many`: for more. */
+static void degrade_if_any(struct findings *findings, uint64_t n, const char *one, const char *many)
 {
     if (n)
-        degrade(findings, "%" PRIu64 " %s", n, what);
+        degrade(findings, "%" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
 /* --- the causes ------------------------------------------------------------------------------- */
@@ -101,10 +109,13 @@ static const char *find_backend(struct json_object *document)
     return NULL;
 }
 
-/* A hook that this kernel does not need is `absent`. */
-static void check_hooks(struct findings *findings, struct json_object *document)
+/* A hook that this kernel does not need is `absent`. A kernel with tracepoints only cannot have
+ * most of them: that is no fault of this node, and each report says what it does not count. */
+static void check_hooks(struct findings *findings, struct json_object *document,
+                        const char *counting_by)
 {
     struct json_object *hooks = member(document, "hooks"), *failed;
+    bool tracepoints_only = strcmp(counting_by, "tp_btf") == 0;
     uint64_t missing = 0, missed = 0;
 
     for (size_t i = 0; i < length(hooks); i++) {
@@ -115,16 +126,24 @@ static void check_hooks(struct findings *findings, struct json_object *document)
         missed += number(hook, "missed");
         if (!backend || strcmp(backend, "none") != 0 || !absent || json_object_get_boolean(absent))
             continue;
-        if (missing++ < HOOKS_NAMED)
+        if (missing++ < HOOKS_NAMED && !tracepoints_only)
             add_detail(findings, text(hook, "function"), why ? why : "not attached");
+    }
+    if (missing && tracepoints_only) {
+        (void)fprintf(findings->line, ", %" PRIu64 " hooks not possible on this kernel", missing);
+        missing = 0;
     }
     if (missing > HOOKS_NAMED)
         (void)fprintf(findings->details, "  %" PRIu64 " more: jobio status --full\n",
                       missing - HOOKS_NAMED);
-    degrade_if_any(findings, missing, missing == 1 ? "hook missing" : "hooks missing");
-    degrade_if_any(findings, missed, missed == 1 ? "call missed" : "calls missed");
+    degrade_if_any(findings, missing, "hook missing", "hooks missing");
+    /* A total of the kernel, which a restart of jobiod does not reset: the reports of the jobs in
+     * question say it. */
+    if (missed)
+        (void)fprintf(findings->line, ", %" PRIu64 " missed", missed);
     failed = member(member(document, "self_test"), "failed");
-    degrade_if_any(findings, length(failed), "operations failed the self-test");
+    degrade_if_any(findings, length(failed), "operation failed the self-test",
+                   "operations failed the self-test");
 }
 
 static void check_parts(struct findings *findings, struct json_object *document)
@@ -159,7 +178,8 @@ static void check_store(struct findings *findings, struct json_object *document)
         degrade(findings, "retention failing");
         add_detail(findings, "retention", retention);
     }
-    degrade_if_any(findings, number(store, "deleted_early"), "jobs deleted early");
+    degrade_if_any(findings, number(store, "deleted_early"), "job deleted early",
+                   "jobs deleted early");
 }
 
 static bool is_failing(struct json_object *target)
@@ -208,7 +228,8 @@ static void check_gateways(struct findings *findings, struct json_object *docume
     if (failing)
         degrade(findings, "%" PRIu64 " of %zu gateways failing (last success: %s)", failing,
                 length(targets), format_time(success, when, sizeof(when)));
-    degrade_if_any(findings, number(delivery, "given_up"), "jobs not delivered");
+    degrade_if_any(findings, number(delivery, "given_up"), "job not delivered",
+                   "jobs not delivered");
 }
 
 static void check_history(struct findings *findings, struct json_object *document)
@@ -221,8 +242,10 @@ static void check_history(struct findings *findings, struct json_object *documen
                 format_time(number(history, "last_success"), when, sizeof(when)));
         add_target(findings, history);
     }
-    degrade_if_any(findings, number(history, "refused"), "steps refused by the history");
-    degrade_if_any(findings, number(history, "given_up"), "steps missing in the history");
+    degrade_if_any(findings, number(history, "refused"), "step refused by the history",
+                   "steps refused by the history");
+    degrade_if_any(findings, number(history, "given_up"), "step missing in the history",
+                   "steps missing in the history");
 }
 
 static void check_textfile(struct findings *findings, struct json_object *document)
@@ -251,7 +274,7 @@ static void check_counting(struct findings *findings, struct json_object *docume
                   number(document, "lost"));
     if (number(document, "lost"))
         findings->verdict = VERDICT_DEGRADED;
-    check_hooks(findings, document);
+    check_hooks(findings, document, backend);
 }
 
 enum verdict status_verdict_print(struct json_object *document, FILE *out)

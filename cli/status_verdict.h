@@ -15,6 +15,9 @@ enum verdict {
     VERDICT_UNKNOWN = 3, /* the state cannot be read, or the command line is invalid */
 };
 
+/* "OK", "DEGRADED", "NOT COUNTING", "UNKNOWN". */
+const char *status_verdict_name(enum verdict verdict);
+
 /* Print one line with the verdict, and below it, indented, one line for each cause that needs more
  * words. Members that an older jobiod does not send are taken as in order. All text is made safe
  * for a terminal. jobio(1) has the table of the causes. */

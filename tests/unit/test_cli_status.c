@@ -57,8 +57,8 @@ static void test_counting(void **state)
     expect(",\"hooks\":[{\"function\":\"vfs_read\",\"backend\":\"none\",\"absent\":false,"
            "\"why\":\"EPERM\"}]",
            VERDICT_DEGRADED, "DEGRADED: " COUNTING ", 1 hook missing\n  vfs_read: EPERM\n");
-    expect(",\"hooks\":[{\"function\":\"f\",\"backend\":\"fentry\",\"missed\":4}]",
-           VERDICT_DEGRADED, "DEGRADED: " COUNTING ", 4 calls missed\n");
+    expect(",\"hooks\":[{\"function\":\"f\",\"backend\":\"fentry\",\"missed\":4}]", VERDICT_OK,
+           "OK: " COUNTING ", 4 missed\n");
     expect(",\"self_test\":{\"failed\":[\"read\",\"write\"]}", VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", 2 operations failed the self-test\n");
 }
@@ -72,6 +72,14 @@ static void test_many_hooks(void **state)
            VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", 4 hooks missing\n  a: not attached\n  b: not attached\n"
            "  c: not attached\n  1 more: jobio status --full\n");
+}
+
+/* Nothing is wrong with a node whose kernel has no more to offer. */
+static void test_tracepoints_only(void **state)
+{
+    (void)state;
+    expect(",\"operations\":{\"read\":\"tp_btf\"},\"hooks\":[" MISSING("a") "," MISSING("b") "]",
+           VERDICT_OK, "OK: counting by tp_btf, 0 lost, 2 hooks not possible on this kernel\n");
 }
 
 static void test_parts(void **state)
@@ -105,7 +113,7 @@ static void test_delivery(void **state)
            "\"last_success\":38520}]}",
            VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", 1 of 2 gateways failing (last success: 1970-01-01 10:42), "
-           "1 jobs not delivered\n  b: HTTP 302\n");
+           "1 job not delivered\n  b: HTTP 302\n");
     expect(",\"history\":{\"state\":\"misconfigured\",\"refused\":2,\"given_up\":3}",
            VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", history failing (last success: never), 2 steps refused by the "
@@ -117,8 +125,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ok),         cmocka_unit_test(test_not_counting),
         cmocka_unit_test(test_counting),   cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_many_hooks), cmocka_unit_test(test_store),
-        cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_many_hooks), cmocka_unit_test(test_tracepoints_only),
+        cmocka_unit_test(test_store),      cmocka_unit_test(test_delivery),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
