@@ -311,11 +311,14 @@ examples_of_manual() {
 @test "a jobiod that hangs is reported in one line, in time" {
     kill -STOP "$(cat /run/jobiod.pid)"
     SECONDS=0
-    for words in "job 123" status; do
+    for words in "job 123" "status --json"; do
         split jobio $words
         expect 1
         one_line "in time"
     done
+    split jobio status
+    expect 3
+    [[ $out == "UNKNOWN: "*"in time" ]]
     split as alice jobio run -- touch /tmp/was-run
     expect 125
     one_line "in time"

@@ -55,5 +55,5 @@ start_jobiod() {
     split as_nobody jobio run -- sh -c 'echo mine; exit 3'
     expect 3
     [ "$out" = mine ]
-    [ "$(grep -o "lockdown mode" <<< "$err" | wc -l)" = 1 ] || { echo "$err"; return 1; }
+    [ "$(grep -c "not counted on this node (ask the" <<< "$err")" = 1 ] || { echo "$err"; return 1; }
 }

@@ -303,7 +303,7 @@ END
     folder=$(mktemp -d)
     chmod 755 "$folder"
     cp "$(command -v jobio)" "$folder/"
-    for words in "job 123" history status retire; do
+    for words in "job 123" history "status --json" retire; do
         split as_nobody "$folder/jobio" --socket "$folder/none" $words
         expect 1
         one_line "jobiod is not running" "systemctl start jobiod"
