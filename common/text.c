@@ -18,6 +18,14 @@ char *text_format(const char *format, ...)
     return n < 0 ? NULL : text;
 }
 
+char *text_node_url(const char *pattern, const char *node, const char *path)
+{
+    const char *at = strstr(pattern, "%n");
+
+    return at ? text_format("%.*s%s%s%s", (int)(at - pattern), pattern, node, at + 2, path)
+              : text_format("%s%s", pattern, path);
+}
+
 bool text_list_has(const char *list, const char *name)
 {
     size_t n = strlen(name);

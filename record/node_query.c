@@ -188,15 +188,6 @@ static size_t on_body(char *data, size_t one, size_t n, void *arg)
     return n * one;
 }
 
-static char *format_url(const char *template, const char *host)
-{
-    const char *at = strstr(template, "%n");
-
-    if (!at)
-        return text_format("%s" PATH, template);
-    return text_format("%.*s%s%s" PATH, (int)(at - template), template, host, at + 2);
-}
-
 static CURL *make_easy(struct host *host, const char *url)
 {
     const struct node_query_options *options = host->batch->options;
@@ -223,7 +214,7 @@ static int host_start_query(struct host *host, struct error *error)
     struct node_query *query = host->queries[host->next];
     const struct node_query_options *options = host->batch->options;
     _free_ char *payload = node_query_format(query, options->cluster);
-    _free_ char *url = format_url(options->url, query->host);
+    _free_ char *url = text_node_url(options->url, query->host, PATH);
     int r;
 
     if (!payload || !url)
