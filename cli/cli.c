@@ -18,6 +18,7 @@
 #include "collector/versions/versions.h"
 #include "common/call.h"
 #include "common/cleanup.h"
+#include "common/credential.h"
 #include "common/text.h"
 
 #define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
@@ -138,6 +139,7 @@ static int print_version(bool verbose)
     output_text(PACKAGE_STRING "\n");
     if (verbose) {
         versions_print(stdout);
+        versions_print_file(stdout, "libmunge", BUILT_MUNGE, credential_library());
         versions_print_line(stdout, "ncurses", top_screen_built(), top_screen_running());
     }
     return CLI_OK;

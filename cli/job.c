@@ -76,6 +76,7 @@ struct answer {
     size_t n;
     struct advice_notes *notes; /* owned; of each run; not for JSON and CSV */
     size_t n_notes;
+    bool elsewhere; /* as in struct source */
     char step_name[16];
     const char *step; /* the accounts are of this step; NULL: of the whole job */
 };
@@ -304,6 +305,7 @@ static int job_get(const struct cli *cli, const struct jobid *id, const struct j
 
     if (rc == 0)
         rc = ask(source, id, options, ret, error);
+    ret->elsewhere = source && source->elsewhere;
     job.has_step = false;
     if (rc == 0 && ret->n == 0)
         rc = jobid_unknown(&job, error);
@@ -319,8 +321,8 @@ static int job_get(const struct cli *cli, const struct jobid *id, const struct j
 }
 
 /* There is no jobiod here: print what Slurm knows of the job. The error of jobiod stays if there is
- * nothing. */
-static bool show_record(const struct cli *cli, const struct jobid *id,
+ * nothing. elsewhere: as in struct source. */
+static bool show_record(const struct cli *cli, const struct jobid *id, bool elsewhere,
                         const struct job_options *options)
 {
     _free_ char *text = NULL;
@@ -328,10 +330,20 @@ static bool show_record(const struct cli *cli, const struct jobid *id,
     if (options->json || options->csv || options->html || options->anonymous || id->has_step ||
         slurm_record_read(cli, id, &text, NULL) < 0)
         return false;
-    output_error("jobiod is not running here (no answer on %s): this is the job's record in Slurm",
-                 cli->socket);
+    if (elsewhere)
+        output_error("no other host has the job: this is its record in Slurm");
+    else
+        output_error(
+            "jobiod is not running here (no answer on %s): this is the job's record in Slurm",
+            cli->socket);
     output_text(text);
     return true;
+}
+
+/* No jobiod has the job, or none answers. */
+static bool is_missing(const struct answer *answer, int rc)
+{
+    return answer->n == 0 && (answer->elsewhere ? rc < 0 : jobiod_is_absent(rc) && !answer->jobs);
 }
 
 static int job_show(const struct cli *cli, const struct jobid *id,
@@ -346,7 +358,7 @@ static int job_show(const struct cli *cli, const struct jobid *id,
             pager_start(cli);
         rc = print_jobs(&answer, options, &error);
     }
-    if (jobiod_is_absent(rc) && !answer.jobs && show_record(cli, id, options))
+    if (is_missing(&answer, rc) && show_record(cli, id, answer.elsewhere, options))
         return CLI_OK;
     if (rc < 0)
         output_error("%s", error.text);

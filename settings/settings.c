@@ -145,6 +145,7 @@ static const struct key keys[] = {
     KEY("peers", "munge_socket", peers.munge_socket, parse_path, 0, 0, false),
     KEY("peers", "timeout", peers.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
     KEY("peers", "check_origin", peers.check_origin, parse_origin, 0, 0, false),
+    KEY("ask", "url", ask_url, parse_text, 0, 0, false),
     KEY("push", "url", push.urls, parse_item, 0, 0, true),
     KEY("push", "interval", push.interval_ns, parse_span, NS_PER_S, NS_PER_HOUR, false),
     KEY("push", "linger", push.linger_ns, parse_span, 0, NS_PER_DAY, false),
@@ -235,6 +236,7 @@ void settings_destroy(struct settings *settings)
     settings_list_clear(&settings->peers.readers);
     free(settings->peers.url);
     free(settings->peers.munge_socket);
+    free(settings->ask_url);
     settings_list_clear(&settings->push.urls);
     access_clear(&settings->push.access);
     settings_list_clear(&settings->metrics.listen);

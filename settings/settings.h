@@ -51,6 +51,7 @@ struct settings {
         uint64_t timeout_ns;
         enum settings_origin check_origin;
     } peers;
+    char *ask_url; /* of a jobiod that users query on hosts without one; NULL: not set */
     struct {
         struct settings_list urls;
         uint64_t interval_ns, linger_ns, timeout_ns;

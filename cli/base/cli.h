@@ -16,9 +16,12 @@ enum cli_status {
 
 struct cli {
     const char *socket; /* jobiod's socket */
-    const char *store;  /* --store: read this file only; else NULL */
-    bool no_pager;      /* --no-pager */
-    struct {            /* OPTIONS_HISTORY: where the history is */
+    struct {            /* of another host, used instead of the socket; NULL: none */
+        const char *url, *munge_socket;
+    } remote;
+    const char *store; /* --store: read this file only; else NULL */
+    bool no_pager;     /* --no-pager */
+    struct {           /* OPTIONS_HISTORY: where the history is */
         const char *from, *config, *url, *credentials, *cluster; /* NULL: not given */
     } history;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/source/remote.h"
 #include "common/call.h"
 #include "common/cleanup.h"
 #include "report/json/json.h"
@@ -32,8 +33,8 @@ static int explain(const struct cli *cli, int rc, struct error *error)
     return rc;
 }
 
-int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
-               struct error *error)
+static int ask_here(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
+                    struct error *error)
 {
     _close_ int fd = call_open(cli->socket, m, timeout_ms, error);
     _free_ char *text = NULL;
@@ -59,10 +60,20 @@ int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, ch
         text[size] = '\0';
         more = message_get(m, "MORE");
     } while (more && strcmp(more, "1") == 0);
-    if (message_get(m, "CUT"))
-        output_error("the answer was too long and has been cut: choose a shorter time or a limit");
     *ret = TAKE_PTR(text);
     return 0;
+}
+
+int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
+               struct error *error)
+{
+    int rc = cli->remote.url
+                 ? remote_ask(cli->remote.url, cli->remote.munge_socket, m, timeout_ms, ret, error)
+                 : ask_here(cli, m, timeout_ms, ret, error);
+
+    if (rc == 0 && message_get(m, "CUT"))
+        output_error("the answer was too long and has been cut: choose a shorter time or a limit");
+    return rc;
 }
 
 int jobiod_ask_json(const struct cli *cli, struct message *m, unsigned timeout_ms,

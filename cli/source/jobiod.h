@@ -12,8 +12,8 @@
 struct json_object;
 
 /* jobiod as a source. If jobiod is not running, root reads the store of this node instead if there
- * is one; otherwise the ClickHouse of jobio.conf answers, if it names one that this user may query.
- * Both are reported on stderr. `cli` must outlive it. */
+ * is one; otherwise the ClickHouse of jobio.conf answers, if it names one that this user may query,
+ * else the jobiod of [ask]. All are reported on stderr. `cli` must outlive it. */
 int jobiod_source_open(const struct cli *cli, struct source **ret, struct error *error);
 
 /* True for the errors that mean that jobiod is not running. */

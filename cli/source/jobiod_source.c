@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobiod as a source, with the store (for root) and ClickHouse behind it. */
+/* jobiod as a source, with the store (for root), ClickHouse and a jobiod elsewhere behind it. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/base/conf.h"
 #include "cli/base/output.h"
 #include "cli/source/clickhouse.h"
 #include "cli/source/jobiod_impl.h"
@@ -15,16 +16,26 @@
 
 struct jobiod_source {
     struct source source;
-    const struct cli *cli;
-    struct source *other; /* owned; used instead of jobiod, which is not running */
-    bool answered;        /* jobiod was running: continue with it */
+    struct cli cli;
+    struct settings *settings; /* owned; those that `cli` refers to; NULL: none */
+    struct source *other;      /* owned; used instead of jobiod, which is not running */
+    bool answered;             /* jobiod was running: continue with it */
 };
+
+static void close_jobiod(struct source *source)
+{
+    struct jobiod_source *s = (struct jobiod_source *)source;
+
+    source_close(s->other);
+    settings_destroy(s->settings);
+    free(s);
+}
 
 /* The store of this node, for root. *rc is an error if it cannot be opened. */
 static bool use_store(struct jobiod_source *s, int *rc, struct error *error)
 {
     output_error("jobiod is not running (no answer on %s): reading the store %s directly",
-                 s->cli->socket, NODE_STORE_PATH);
+                 s->cli.socket, NODE_STORE_PATH);
     *rc = store_source_open(NODE_STORE_PATH, &s->other, error);
     return *rc == 0;
 }
@@ -34,7 +45,7 @@ static bool use_clickhouse(struct jobiod_source *s, int *rc, struct error *error
 {
     const char *url = NULL;
     struct error why;
-    int found = clickhouse_source_find(s->cli, &s->other, &url, &why);
+    int found = clickhouse_source_find(&s->cli, &s->other, &url, &why);
 
     if (found < 0) {
         *rc = found;
@@ -43,7 +54,33 @@ static bool use_clickhouse(struct jobiod_source *s, int *rc, struct error *error
     if (found <= 0)
         return false;
     output_error("jobiod is not running here (no answer on %s): the answer is from ClickHouse, %s",
-                 s->cli->socket, url);
+                 s->cli.socket, url);
+    s->source.elsewhere = true;
+    *rc = 0;
+    return true;
+}
+
+/* The jobiod of another host, by [ask] of jobio.conf. False, with *rc as it is: there is none. */
+static bool use_remote(struct jobiod_source *s, int *rc)
+{
+    struct jobiod_source *remote;
+    struct source *source = NULL;
+    struct error why;
+
+    if (s->cli.history.from || jobiod_source_open(&s->cli, &source, &why) < 0)
+        return false;
+    remote = (struct jobiod_source *)source;
+    if (conf_read(s->cli.history.config, &remote->settings, &why) < 0 ||
+        !remote->settings->ask_url) {
+        close_jobiod(source);
+        return false;
+    }
+    remote->cli.remote.url = remote->settings->ask_url;
+    remote->cli.remote.munge_socket = remote->settings->peers.munge_socket;
+    output_error("jobiod is not running here (no answer on %s): asking jobiod at %s", s->cli.socket,
+                 remote->cli.remote.url);
+    s->source.elsewhere = true;
+    s->other = source;
     *rc = 0;
     return true;
 }
@@ -61,6 +98,8 @@ static bool use_other(struct jobiod_source *s, int *rc, struct error *error)
     if (is_root && access(NODE_STORE_PATH, F_OK) == 0)
         return use_store(s, rc, error);
     if (use_clickhouse(s, rc, error))
+        return true;
+    if (jobiod_is_absent(*rc) && use_remote(s, rc))
         return true;
     return is_root && jobiod_is_absent(*rc) && use_store(s, rc, error);
 }
@@ -116,7 +155,7 @@ static int jobs(struct source *source, const struct jobid *id, bool all, unsigne
     int rc;
 
     if (!s->other) {
-        rc = ask_jobs(s->cli, id, all, parts, ret, error);
+        rc = ask_jobs(&s->cli, id, all, parts, ret, error);
         if (!use_other(s, &rc, error))
             return rc;
     }
@@ -143,7 +182,7 @@ static int numbers(struct source *source, const uint32_t *numbers, size_t n, sou
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && !s->other && i < n; i++) {
-        rc = ask_number(s->cli, numbers[i], each, arg, error);
+        rc = ask_number(&s->cli, numbers[i], each, arg, error);
         (void)use_other(s, &rc, error); /* at the first number */
     }
     return s->other && rc == 0 ? source_numbers(s->other, numbers, n, each, arg, error) : rc;
@@ -158,7 +197,7 @@ static int history(struct source *source, const struct history_filter *filter, h
     int rc;
 
     if (!s->other) {
-        rc = jobiod_history(s->cli, filter, each, arg, error);
+        rc = jobiod_history(&s->cli, filter, each, arg, error);
         if (!use_other(s, &rc, error))
             return rc;
     }
@@ -195,7 +234,7 @@ static int array(struct source *source, uint32_t number, const struct array_read
     int rc;
 
     if (!s->other) {
-        rc = ask_array(s->cli, number, reader, error);
+        rc = ask_array(&s->cli, number, reader, error);
         if (!use_other(s, &rc, error))
             return rc;
     }
@@ -203,12 +242,6 @@ static int array(struct source *source, uint32_t number, const struct array_read
 }
 
 /* --- open ------------------------------------------------------------------------------------- */
-
-static void close_jobiod(struct source *source)
-{
-    source_close(((struct jobiod_source *)source)->other);
-    free(source);
-}
 
 static const struct source_ops jobiod_ops = {jobs, numbers, history, array, close_jobiod};
 
@@ -219,7 +252,7 @@ int jobiod_source_open(const struct cli *cli, struct source **ret, struct error 
     if (!s)
         return error_errno(error, -ENOMEM, "ask jobiod");
     s->source.ops = &jobiod_ops;
-    s->cli = cli;
+    s->cli = *cli;
     *ret = &s->source;
     return 0;
 }

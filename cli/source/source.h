@@ -46,6 +46,7 @@ struct source_ops {
 /* The first member of each implementation. */
 struct source {
     const struct source_ops *ops;
+    bool elsewhere; /* jobiod is not running here, and the last answer is from another host */
 };
 
 void source_close(struct source *source); /* NULL is fine */

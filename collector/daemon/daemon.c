@@ -337,6 +337,8 @@ static int create_peer_requests(struct daemon *d, struct error *error)
         .recorder = d->recorder,
         .query = d->query,
         .writer = d->writer,
+        .handle = dispatch_remote,
+        .arg = &d->dispatch,
     };
     return from_settings(peer_requests_create(&d->peer_requests, &options, error));
 }

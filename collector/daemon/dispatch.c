@@ -203,27 +203,50 @@ static void handle_query_array(const struct dispatch *dispatch, struct request *
     question_array(&dispatch->questions, request, m);
 }
 
+enum sender {
+    FROM_ROOT,   /* on this node */
+    FROM_USER,   /* on this node */
+    FROM_REMOTE, /* also a user on another host */
+};
+
 static const struct handler {
     const char *type;
-    bool root; /* only uid 0 */
+    enum sender sender; /* who may send it */
     void (*handle)(const struct dispatch *dispatch, struct request *request,
                    const struct message *m);
 } handlers[] = {
-    {"tag", true, handle_tag},
-    {"task-exit", true, handle_task_exit},
-    {"end", true, handle_end},
-    {"report", true, handle_report},
-    {"job", true, handle_job},
-    {"job-end", true, handle_job_end},
-    {"retire", true, handle_retire},
-    {"query-job", false, handle_query_job},
-    {"query-history", false, handle_query_history},
-    {"query-array", false, handle_query_array},
-    {"query-top", false, handle_top},
-    {"status", false, handle_status},
-    {"run-begin", false, handle_run_begin},
-    {"run-end", false, handle_run_end},
+    {"tag", FROM_ROOT, handle_tag},
+    {"task-exit", FROM_ROOT, handle_task_exit},
+    {"end", FROM_ROOT, handle_end},
+    {"report", FROM_ROOT, handle_report},
+    {"job", FROM_ROOT, handle_job},
+    {"job-end", FROM_ROOT, handle_job_end},
+    {"retire", FROM_ROOT, handle_retire},
+    {"query-job", FROM_REMOTE, handle_query_job},
+    {"query-history", FROM_REMOTE, handle_query_history},
+    {"query-array", FROM_REMOTE, handle_query_array},
+    {"query-top", FROM_USER, handle_top},
+    {"status", FROM_REMOTE, handle_status},
+    {"run-begin", FROM_USER, handle_run_begin},
+    {"run-end", FROM_USER, handle_run_end},
 };
+
+static const struct handler *find_handler(const struct message *m)
+{
+    const char *type = message_get(m, "TYPE");
+
+    for (size_t i = 0; type && i < ARRAY_SIZE(handlers); i++)
+        if (strcmp(type, handlers[i].type) == 0)
+            return &handlers[i];
+    return NULL;
+}
+
+static void refuse_unknown(struct request *request, const struct message *m)
+{
+    const char *type = message_get(m, "TYPE");
+
+    request_refuse(request, "unknown TYPE \"%.64s\"", type ? type : "");
+}
 
 /* A hook of the plugin that timed out leaves a mark; until it is removed, other hooks do not
  * contact jobiod. */
@@ -237,19 +260,27 @@ static void clear_down_mark(const struct dispatch *dispatch)
 
 void dispatch_request(struct request *request, const struct message *m, void *arg)
 {
-    const char *type = message_get(m, "TYPE");
+    const struct handler *handler = find_handler(m);
     const struct dispatch *dispatch = arg;
 
     if (request_uid(request) == 0)
         clear_down_mark(dispatch);
-    for (size_t i = 0; type && i < ARRAY_SIZE(handlers); i++) {
-        if (strcmp(type, handlers[i].type) != 0)
-            continue;
-        if (handlers[i].root && request_uid(request) != 0)
-            request_refuse(request, "only root may send \"%s\"", type);
-        else
-            handlers[i].handle(dispatch, request, m);
-        return;
-    }
-    request_refuse(request, "unknown TYPE \"%.64s\"", type ? type : "");
+    if (!handler)
+        refuse_unknown(request, m);
+    else if (handler->sender == FROM_ROOT && request_uid(request) != 0)
+        request_refuse(request, "only root may send \"%s\"", handler->type);
+    else
+        handler->handle(dispatch, request, m);
+}
+
+void dispatch_remote(struct request *request, const struct message *m, void *arg)
+{
+    const struct handler *handler = find_handler(m);
+
+    if (!handler)
+        refuse_unknown(request, m);
+    else if (handler->sender != FROM_REMOTE)
+        request_refuse(request, "\"%s\" is only for users on this node", handler->type);
+    else
+        handler->handle(arg, request, m);
 }

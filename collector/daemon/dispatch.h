@@ -32,4 +32,7 @@ struct dispatch {
 /* Answer one request; `arg` is a struct dispatch. For `handle` of struct server_hooks. */
 void dispatch_request(struct request *request, const struct message *m, void *arg);
 
+/* Answer one request of a user on another host, who may send only queries. */
+void dispatch_remote(struct request *request, const struct message *m, void *arg);
+
 #endif

@@ -12,6 +12,7 @@
 #include "collector/daemon/degraded.h"
 #include "collector/daemon/job_nodes.h"
 #include "collector/daemon/passed_sockets.h"
+#include "collector/daemon/socket.h"
 #include "collector/peers/peers.h"
 #include "collector/store/query.h"
 #include "collector/store/store.h"
@@ -230,6 +231,25 @@ static void give_record(const struct job_key *key, void *question, void *arg)
         peers_provide_record(question, key, false, NULL, &busy);
 }
 
+static void on_query_answered(const struct request_answer *answer, void *arg)
+{
+    peers_provide_answer(arg, &(struct peers_answer){.text = answer->text,
+                                                     .error = answer->error,
+                                                     .applied = answer->applied,
+                                                     .cut = answer->cut});
+}
+
+static void give_answer(uid_t uid, const struct message *m, void *question, void *arg)
+{
+    const struct peer_requests_options *options = &((struct peer_requests *)arg)->options;
+    struct request *request = request_create(uid, on_query_answered, question);
+
+    if (request)
+        options->handle(request, m, options->arg);
+    else
+        peers_provide_answer(question, &(struct peers_answer){.error = "no memory"});
+}
+
 /* The prolog of the job has run here, perhaps none of its steps. */
 static bool has_job_file(const struct peer_requests *requests, uint32_t jobid)
 {
@@ -357,8 +377,8 @@ static const enum origins_mode origins_modes[] = {
 static int create_peers(struct peer_requests *requests, struct error *error)
 {
     const struct settings *settings = requests->options.settings;
-    const struct peers_hooks hooks = {give_account, give_record,  known, member,
-                                      learn_nodes,  on_listening, say,   requests};
+    const struct peers_hooks hooks = {give_account, give_record,  give_answer, known,   member,
+                                      learn_nodes,  on_listening, say,         requests};
     struct peers_options options;
     _free_ uid_t *readers = NULL;
     int r = find_readers(&settings->peers.readers, &readers, error);

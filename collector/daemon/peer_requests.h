@@ -10,11 +10,13 @@
 #include "settings/settings.h"
 
 struct degraded;
+struct message;
 struct passed_list;
 struct peer_requests;
 struct peers;
 struct query;
 struct recorder;
+struct request;
 struct store;
 struct tracker;
 struct writer;
@@ -37,6 +39,9 @@ struct peer_requests_options {
     struct recorder *recorder; /* queries Slurm */
     struct query *query;
     struct writer *writer;
+    /* Answers the requests of users on other hosts. */
+    void (*handle)(struct request *request, const struct message *m, void *arg);
+    void *arg;
 };
 
 /* Without [peers], *ret stays NULL, which all functions below accept. */

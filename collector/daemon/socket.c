@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
-#include "collector/daemon/socket.h"
+#include "collector/daemon/socket_impl.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,289 +15,8 @@
 
 #define BACKLOG 512
 #define CLIENTS_ROOT 1024
-/* Size of a part of a long text: with its keys it fits into a message, and three messages fit into
- * the default buffer of a socket. */
-#define PART 60000
-#define SHORT_TEXT 100000
 /* Requests of root come before all other events of the loop. */
 #define PRIORITY_ROOT (SD_EVENT_PRIORITY_NORMAL - 10)
-
-enum phase { READING, HANDLING, ANSWERING };
-
-struct request {
-    struct server *server; /* NULL: destroyed */
-    struct request *next, *previous;
-    int fd; /* -1: the peer is gone */
-    enum phase phase;
-    struct ucred peer;
-    bool admin;
-    uint64_t monotonic_ns;
-    sd_event_source *io, *timer;
-    char *answer; /* a message, or a text */
-    size_t size, sent;
-    bool is_text, cut;
-    char applied[160]; /* keys, each followed by a blank */
-};
-
-struct server {
-    sd_event *loop;
-    sd_event_source *io;
-    int fd, spare_fd;
-    char *path;
-    struct server_options options;
-    struct server_hooks hooks;
-    struct request *clients;
-    struct server_stats stats;
-    struct message in, out; /* of the request that is being read or answered */
-};
-
-/* --- requests --------------------------------------------------------------------------------- */
-
-uid_t request_uid(const struct request *request)
-{
-    return request->peer.uid;
-}
-
-pid_t request_pid(const struct request *request)
-{
-    return request->peer.pid;
-}
-
-bool request_is_admin(const struct request *request)
-{
-    return request->admin;
-}
-
-uint64_t request_monotonic_ns(const struct request *request)
-{
-    return request->monotonic_ns;
-}
-
-/* Close the connection, but keep the memory until the request is answered. */
-static void close_connection(struct request *request)
-{
-    request->io = sd_event_source_disable_unref(request->io);
-    request->timer = sd_event_source_disable_unref(request->timer);
-    cleanup_close(&request->fd);
-    request->fd = -1;
-}
-
-static void remove_request(struct request *request)
-{
-    if (request->previous)
-        request->previous->next = request->next;
-    else
-        request->server->clients = request->next;
-    if (request->next)
-        request->next->previous = request->previous;
-    request->server->stats.clients--;
-    request->server = NULL;
-}
-
-static void request_free(struct request *request)
-{
-    close_connection(request);
-    if (request->server)
-        remove_request(request);
-    free(request->answer);
-    free(request);
-}
-
-static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
-{
-    struct request *request = arg;
-
-    (void)source, (void)usec;
-    request->server->stats.timeouts++;
-    request_free(request);
-    return 0;
-}
-
-static int set_timer(struct request *request, unsigned ms)
-{
-    request->timer = sd_event_source_disable_unref(request->timer);
-    return ms ? sd_event_add_time_relative(request->server->loop, &request->timer, CLOCK_MONOTONIC,
-                                           (uint64_t)ms * 1000, 0, on_timer, request)
-              : 0;
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-/* Make the next message of the answer in the server's buffer. *taken: bytes of the answer in it. */
-static void next_part(struct request *request, size_t *taken)
-{
-    struct message *m = &request->server->out;
-    size_t left = request->size - request->sent;
-    size_t part = left < PART ? left : PART;
-    char saved;
-
-    *taken = request->is_text ? part : left;
-    if (!request->is_text) {
-        memcpy(m->data, request->answer, request->size);
-        m->size = request->size;
-        return;
-    }
-    message_init(m, "answer");
-    (void)message_put(m, "STATUS", "ok");
-    if (part < left)
-        (void)message_put(m, "MORE", "1");
-    else if (request->cut)
-        (void)message_put(m, "CUT", "1");
-    if (part == left && *request->applied)
-        (void)message_put(m, "APPLIED", request->applied);
-    saved = request->answer[request->sent + part];
-    request->answer[request->sent + part] = '\0';
-    (void)message_put(m, "TEXT", request->answer + request->sent);
-    request->answer[request->sent + part] = saved;
-}
-
-/* 1: everything is sent; 0: continue later; negative: the peer is gone. */
-static int send_parts(struct request *request)
-{
-    struct message *m = &request->server->out;
-    size_t taken;
-
-    do {
-        next_part(request, &taken);
-        if (send(request->fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        request->sent += taken;
-        if (request->sent < request->size)
-            (void)set_timer(request, request->server->options.answer_ms);
-    } while (request->sent < request->size);
-    return 1;
-}
-
-/* Send as much as possible now, and the rest when the socket is writable. */
-static void answer(struct request *request, char *text, size_t size, bool is_text)
-{
-    request->answer = text;
-    request->size = size;
-    request->is_text = is_text;
-    request->phase = ANSWERING;
-    if (!text || request->fd < 0 || !request->server || send_parts(request) != 0 ||
-        set_timer(request, request->server->options.answer_ms) < 0 ||
-        sd_event_source_set_io_events(request->io, EPOLLOUT) < 0)
-        request_free(request);
-}
-
-void request_message(struct request *request, const struct message *m)
-{
-    char *copy = malloc(m->size);
-
-    if (copy)
-        memcpy(copy, m->data, m->size);
-    answer(request, copy, m->size, false);
-}
-
-void request_ok(struct request *request)
-{
-    struct message *m = malloc(sizeof(*m));
-
-    if (!m) {
-        request_free(request);
-        return;
-    }
-    message_init(m, "answer");
-    (void)message_put(m, "STATUS", "ok");
-    request_message(request, m);
-    free(m);
-}
-
-static void send_error(struct request *request, const char *text)
-{
-    struct message *m = malloc(sizeof(*m));
-
-    if (!m) {
-        request_free(request);
-        return;
-    }
-    message_init(m, "answer");
-    (void)message_put(m, "STATUS", "error");
-    (void)message_put(m, "ERROR", text);
-    request_message(request, m);
-    free(m);
-}
-
-void request_error(struct request *request, const char *format, ...)
-{
-    struct error error;
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
-    va_end(ap);
-    send_error(request, error.text);
-}
-
-static void log_peer(struct server *server, const struct ucred *peer, const char *text)
-{
-    char key[48], line[512], more[64] = "";
-    unsigned held = 0;
-
-    (void)snprintf(key, sizeof(key), "peer %u", (unsigned)peer->uid);
-    if (!server->hooks.say || !log_allowed(key, 10, &held))
-        return;
-    if (held)
-        (void)snprintf(more, sizeof(more), " (%u more like this)", held);
-    (void)snprintf(line, sizeof(line), "process %d of uid %u: %s%s", (int)peer->pid,
-                   (unsigned)peer->uid, text, more);
-    server->hooks.say(LOG_LEVEL_WARNING, line, server->hooks.arg);
-}
-
-/* Short texts are always accepted, because the limit of connections bounds their number. The first
- * long text of a user is accepted if the limit of all users permits it. */
-static bool has_memory(const struct request *request, size_t size)
-{
-    const struct server *server = request->server;
-    size_t same = 0, users = 0;
-
-    if (!server || request->peer.uid == 0 || size <= SHORT_TEXT)
-        return true;
-    for (const struct request *r = server->clients; r; r = r->next) {
-        size_t held = r->is_text && r->peer.uid != 0 ? r->size : 0;
-
-        users += held;
-        same += r->peer.uid == request->peer.uid ? held : 0;
-    }
-    return (same < SHORT_TEXT || same + size <= server->options.answers_a_user) &&
-           (users < SHORT_TEXT || users + size <= server->options.answers_users);
-}
-
-void request_text(struct request *request, char *text, bool cut)
-{
-    size_t size = text ? strlen(text) : 0;
-
-    if (!has_memory(request, size)) {
-        free(text);
-        request_error(request, "too many long answers are not read yet: try again");
-        return;
-    }
-    request->cut = cut;
-    answer(request, text, size, true);
-}
-
-void request_applied(struct request *request, const char *key)
-{
-    size_t used = strlen(request->applied);
-
-    (void)snprintf(request->applied + used, sizeof(request->applied) - used, "%s ", key);
-}
-
-void request_refuse(struct request *request, const char *format, ...)
-{
-    struct error error;
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(error.text, sizeof(error.text), format, ap);
-    va_end(ap);
-    if (request->server) {
-        request->server->stats.refused++;
-        log_peer(request->server, &request->peer, error.text);
-    }
-    send_error(request, error.text);
-}
 
 static void accept_all(struct server *server);
 
@@ -315,13 +32,13 @@ static void read_request(struct request *request)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        request_free(request);
+        socket_free(request);
         return;
     }
     m->size = (size_t)n;
     request->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     request->phase = HANDLING;
-    (void)set_timer(request, 0);
+    (void)socket_set_timer(request, 0);
     /* Until there is an answer, wait only for the peer to hang up. */
     (void)sd_event_source_set_io_events(request->io, 0);
     if (message_check(m, &error) < 0) {
@@ -345,12 +62,12 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg
         /* Root may have connected meanwhile: its request comes before the next one of a user. */
         if (is_user)
             accept_all(server);
-    } else if (request->phase == ANSWERING && events & EPOLLOUT && send_parts(request) == 0)
+    } else if (request->phase == ANSWERING && events & EPOLLOUT && socket_send_parts(request) == 0)
         return 0;
     else if (request->phase == HANDLING)
-        close_connection(request);
+        socket_close_connection(request);
     else
-        request_free(request);
+        socket_free(request);
     return 0;
 }
 
@@ -387,7 +104,7 @@ static void refuse_client(struct server *server, int fd, const struct ucred *pee
     (void)message_put(m, "STATUS", "error");
     (void)message_put(m, "ERROR", "too many connections at once");
     (void)send(fd, m->data, m->size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    log_peer(server, peer, "too many connections at once");
+    socket_log_peer(server, peer, "too many connections at once");
 }
 
 static bool has_sent(int fd)
@@ -409,7 +126,7 @@ static bool make_room(struct server *server)
     if (!oldest)
         return false;
     refuse_client(server, oldest->fd, &oldest->peer);
-    request_free(oldest);
+    socket_free(oldest);
     return true;
 }
 
@@ -446,8 +163,8 @@ static int add_client(struct server *server, int *fd, const struct ucred *peer)
     server->stats.clients++;
     if (sd_event_add_io(server->loop, &request->io, request->fd, EPOLLIN, on_client, request) < 0 ||
         (peer->uid == 0 && sd_event_source_set_priority(request->io, PRIORITY_ROOT) < 0) ||
-        set_timer(request, server->options.question_ms) < 0) {
-        request_free(request);
+        socket_set_timer(request, server->options.question_ms) < 0) {
+        socket_free(request);
         return -ENOMEM;
     }
     return 0;
@@ -464,7 +181,7 @@ static void drop_connection(struct server *server)
     fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
     cleanup_close(&fd);
     server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    log_peer(server, &nobody, "cannot accept a connection: too many open files");
+    socket_log_peer(server, &nobody, "cannot accept a connection: too many open files");
 }
 
 /* Returns false if no connection is pending. */
@@ -531,11 +248,11 @@ void server_destroy(struct server *server)
         struct request *request = server->clients;
 
         if (request->phase != HANDLING) {
-            request_free(request);
+            socket_free(request);
             continue;
         }
-        close_connection(request);
-        remove_request(request);
+        socket_close_connection(request);
+        socket_remove(request);
     }
     server->io = sd_event_source_disable_unref(server->io);
     cleanup_close(&server->fd);

@@ -47,7 +47,17 @@ int server_create(struct server **ret, sd_event *loop, const struct server_optio
 /* Closes all connections. Pending requests stay valid and must still be answered. Accepts NULL. */
 void server_destroy(struct server *server);
 
-/* The peer, as reported by the kernel. */
+/* Create a request of a user on another host, for which there is no connection: one of the request_
+ * functions below calls `done` once, and frees it. Only root is an admin. NULL on out-of-memory. */
+struct request_answer {
+    const char *text, *error; /* one of them, or none: ok */
+    const char *applied;      /* keys, each followed by a blank; NULL: none */
+    bool cut;
+};
+typedef void (*request_done_f)(const struct request_answer *answer, void *arg);
+struct request *request_create(uid_t uid, request_done_f done, void *arg);
+
+/* The peer, as reported by the kernel, or by munge on another host (then its pid is 0). */
 uid_t request_uid(const struct request *request);
 pid_t request_pid(const struct request *request);
 bool request_is_admin(const struct request *request);         /* root or the group */

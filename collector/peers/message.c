@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages between nodes: the URL, the head, the document of an account, and warnings about them.
  */
-#define _GNU_SOURCE /* asprintf */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/peers/peers_impl.h"
+#include "common/cleanup.h"
+#include "common/text.h"
 #include "report/json/json.h"
 
 void peers_warn(struct peers *peers, const char *key, const char *format, ...)
@@ -67,13 +68,44 @@ struct wire_head peers_head(const struct peers *peers, const char *to, const cha
     return (struct wire_head){peers->cluster, peers->node, to, id};
 }
 
+/* The HTTP status and the counter of each failure. */
+static const struct {
+    int code;
+    unsigned http;
+    size_t count;
+    const char *limit; /* key of the rate limit */
+} failures[] = {
+    {-EKEYREJECTED, 401, offsetof(struct peers_counts, forged), "peers-forged"},
+    {-EACCES, 401, offsetof(struct peers_counts, forged), "peers-forged"},
+    {-EALREADY, 401, offsetof(struct peers_counts, replayed), "peers-replayed"},
+    {-ETIME, 401, offsetof(struct peers_counts, out_of_time), "peers-time"},
+    {-EPERM, 403, offsetof(struct peers_counts, not_root), "peers-root"},
+    {-EPROTONOSUPPORT, 409, offsetof(struct peers_counts, other_version), "peers-version"},
+    {-EREMOTE, 403, offsetof(struct peers_counts, wrong_origin), "peers-origin"},
+    {-EREMCHG, 400, offsetof(struct peers_counts, wrong_node), "peers-stranger"},
+    {-EBADMSG, 400, offsetof(struct peers_counts, malformed), "peers-malformed"},
+    {-EXDEV, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
+    {-EADDRNOTAVAIL, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
+};
+
+unsigned peers_refuse(struct peers *peers, const char *from, int result, const struct error *error)
+{
+    const char *limit = "peers-failed";
+    unsigned http = 503;
+
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+        if (failures[i].code != result)
+            continue;
+        (*(uint64_t *)((char *)&peers->counts + failures[i].count))++;
+        http = failures[i].http;
+        limit = failures[i].limit;
+        break;
+    }
+    peers_warn(peers, limit, "refused a message from %s: %s", from, error->text);
+    return http;
+}
+
 char *peers_url(const struct peers *peers, const char *node, const char *path)
 {
-    const char *at = strstr(peers->url, "%n");
-    char *url;
-
-    if (asprintf(&url, "%.*s%s%s%s", at ? (int)(at - peers->url) : (int)strlen(peers->url),
-                 peers->url, at ? node : "", at ? at + 2 : "", path) < 0)
-        return NULL;
-    return url;
+    return text_node_url(peers->url, node, path);
 }

@@ -48,6 +48,7 @@ void peers_destroy(struct peers *peers)
     job_queries_free(peers);
     first_node_free(peers);
     responder_free(peers);
+    user_queries_free(peers);
     sd_event_unref(peers->loop);
     free(peers->cluster);
     free(peers->node);

@@ -2,9 +2,10 @@
 /*
  * One account from many nodes (doc/peers.md). The first node of a job collects it: at the end of
  * the batch script it queries the accounts of the other nodes. When a step ends on another node,
- * that node queues its final account in its outbox and sends it until the first node has it. All
- * messages are HTTP whose bodies are munge credentials of root (of a reader for records). Runs on
- * the caller's loop and never blocks.
+ * that node queues its final account in its outbox and sends it until the first node has it. Users
+ * on hosts without jobiod can query it as on the local socket. All messages are HTTP whose bodies
+ * are munge credentials of root (of a reader for records, of any user for queries). Runs on the
+ * caller's loop and never blocks.
  */
 #ifndef JOBIO_COLLECTOR_PEERS_PEERS_H
 #define JOBIO_COLLECTOR_PEERS_PEERS_H
@@ -22,6 +23,7 @@
 
 struct peers;
 struct json_object;
+struct message;
 struct query;
 struct writer;
 
@@ -57,6 +59,9 @@ struct peers_hooks {
     /* Get the record of a job that this node has collected. restart UINT32_MAX: its newest run.
      * Answer with peers_provide_record(). */
     void (*record)(const struct job_key *key, void *question, void *arg);
+    /* Answer a request of a user on another host, in the form of the local protocol
+     * (doc/protocol.md), exactly once with peers_provide_answer(). `m` is valid until then. */
+    void (*query)(uid_t uid, const struct message *m, void *question, void *arg);
     enum peers_job_state (*known)(const struct job_key *key, void *arg);
     enum peers_member (*member)(const struct job_key *key, const char *node, void *arg);
     /* Learn the nodes of the job from Slurm. Returns whether `member` may have another answer
@@ -112,6 +117,14 @@ void peers_provide_account(void *question, const struct job_account *account, bo
                            const struct error *why);
 void peers_provide_record(void *question, const struct job_key *key, bool ended, const char *record,
                           const struct error *why);
+
+/* To a user: a text, or an error. */
+struct peers_answer {
+    const char *text, *error;
+    const char *applied; /* as APPLIED in the local protocol; NULL: no key */
+    bool cut;
+};
+void peers_provide_answer(void *question, const struct peers_answer *answer);
 
 /* Notify that the outbox may have rows: at the start, and after each commit that queued some. */
 void peers_notify(struct peers *peers);

@@ -18,11 +18,13 @@
 
 /* first_node: a node that the outbox has rows for (first_node.c); job_query: a query to several
  * nodes, peer_query: one to one of them (job_query.c); peer_request: a request of another node
- * (responder.c). */
+ * (responder.c); user_query: a
+ * request of a user on another host (user_query.c). */
 struct first_node;
 struct job_query;
 struct peer_query;
 struct peer_request;
+struct user_query;
 struct store;
 
 /* Shown by `jobio status` under the same field names. */
@@ -56,6 +58,7 @@ struct peers {
     LIST_HEAD(, job_query) job_queries;
     LIST_HEAD(, peer_query) peer_queries; /* all, including those past their deadline */
     LIST_HEAD(, peer_request) requests;
+    LIST_HEAD(, user_query) user_queries;
     struct peers_counts counts;
 };
 
@@ -63,6 +66,9 @@ struct peers {
 /* Log a warning, at most one a minute for each key. */
 void peers_warn(struct peers *peers, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Count and log a message from this address that is refused for the error `result`. Returns the
+ * HTTP status. */
+unsigned peers_refuse(struct peers *peers, const char *from, int result, const struct error *error);
 /* The URL of a path on a node, malloc'd. NULL on out-of-memory. */
 char *peers_url(const struct peers *peers, const char *node, const char *path);
 /* The head of a message from this node to node `to`. */
@@ -92,5 +98,8 @@ void job_queries_free(struct peers *peers);
 /* responder.c */
 int responder_start(struct peers *peers, const struct peers_options *options, struct error *error);
 void responder_free(struct peers *peers);
+/* user_query.c */
+void user_query_serve(struct http_exchange *exchange, const void *body, size_t size, void *arg);
+void user_queries_free(struct peers *peers);
 
 #endif

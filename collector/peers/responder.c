@@ -418,43 +418,12 @@ static int read_question(const char *payload, size_t size, const struct credenti
 
 /* --- on the loop ------------------------------------------------------------------------------ */
 
-/* The HTTP status and the counter of each failure. */
-static const struct {
-    int code;
-    unsigned http;
-    size_t count;
-    const char *limit; /* key of the rate limit */
-} failures[] = {
-    {-EKEYREJECTED, 401, offsetof(struct peers_counts, forged), "peers-forged"},
-    {-EACCES, 401, offsetof(struct peers_counts, forged), "peers-forged"},
-    {-EALREADY, 401, offsetof(struct peers_counts, replayed), "peers-replayed"},
-    {-ETIME, 401, offsetof(struct peers_counts, out_of_time), "peers-time"},
-    {-EPERM, 403, offsetof(struct peers_counts, not_root), "peers-root"},
-    {-EPROTONOSUPPORT, 409, offsetof(struct peers_counts, other_version), "peers-version"},
-    {-EREMOTE, 403, offsetof(struct peers_counts, wrong_origin), "peers-origin"},
-    {-EREMCHG, 400, offsetof(struct peers_counts, wrong_node), "peers-stranger"},
-    {-EBADMSG, 400, offsetof(struct peers_counts, malformed), "peers-malformed"},
-    {-EXDEV, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
-    {-EADDRNOTAVAIL, 421, offsetof(struct peers_counts, malformed), "peers-malformed"},
-};
-
 static void refuse(struct peer_request *request, int result, const struct error *error)
 {
-    struct peers *peers = request->peers;
-    const char *limit = "peers-failed";
-    unsigned http = 503;
+    unsigned code =
+        peers_refuse(request->peers, http_exchange_peer(request->exchange), result, error);
 
-    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
-        if (failures[i].code != result)
-            continue;
-        (*(uint64_t *)((char *)&peers->counts + failures[i].count))++;
-        http = failures[i].http;
-        limit = failures[i].limit;
-        break;
-    }
-    peers_warn(peers, limit, "refused a message from %s: %s", http_exchange_peer(request->exchange),
-               error->text);
-    finish_text(request, http, error->text);
+    finish_text(request, code, error->text);
 }
 
 static void ask_for_account(struct peer_request *request)
@@ -551,7 +520,10 @@ int responder_start(struct peers *peers, const struct peers_options *options, st
     const struct {
         const char *path;
         http_handler_f handle;
-    } routes[] = {{"/v1/accounts", on_accounts}, {"/v1/job", on_job}, {"/v1/record", on_record}};
+    } routes[] = {{"/v1/accounts", on_accounts},
+                  {"/v1/job", on_job},
+                  {"/v1/record", on_record},
+                  {"/v1/query", user_query_serve}};
     int r;
 
     if (!options->n_listen && !options->n_sockets)

@@ -273,11 +273,17 @@ static void put_first(void)
     job_account_destroy(job);
 }
 
+static void no_query(uid_t uid, const struct message *m, void *question, void *arg)
+{
+    (void)uid, (void)m, (void)arg;
+    peers_provide_answer(question, &(struct peers_answer){.error = "none"});
+}
+
 static void first_node(void)
 {
     const struct store_options store = {.path = path, .node = "first"};
-    const struct peers_hooks hooks = {no_account, no_record, never, any_node,
-                                      no_nodes,   NULL,      say,   NULL};
+    const struct peers_hooks hooks = {no_account, no_record, no_query, never, any_node,
+                                      no_nodes,   NULL,      say,      NULL};
     const char *const listen[] = {"127.0.0.1:" SEND_PORT};
     struct peers_options options;
     struct error error;

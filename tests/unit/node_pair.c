@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/message.h"
 #include "tests/unit/munged.h"
 
 #define SECOND 1000000000ull
@@ -40,6 +41,30 @@ static void on_record(const struct job_key *key, void *question, void *arg)
 {
     (void)arg;
     peers_provide_record(question, key, false, NULL, NULL);
+}
+
+static const char *long_text(void)
+{
+    static char text[1 << 20];
+
+    memset(text, 'x', sizeof(text) - 1);
+    return text;
+}
+
+/* Answers the one type that there is here. */
+static void on_request(uid_t uid, const struct message *m, void *question, void *arg)
+{
+    const char *name = message_get(m, "NAME");
+    char text[128];
+    struct peers_answer answer = {.text = text, .applied = "NAME ", .cut = true};
+
+    (void)arg;
+    (void)snprintf(text, sizeof(text), "user %u: %s", uid, name ? name : "");
+    if (name && strcmp(name, NODE_PAIR_LONG) == 0)
+        answer.text = long_text();
+    if (strcmp(message_get(m, "TYPE"), "query-history") != 0)
+        answer = (struct peers_answer){.error = "not for users on other hosts"};
+    peers_provide_answer(question, &answer);
 }
 
 static enum peers_job_state known(const struct job_key *key, void *arg)
@@ -113,8 +138,8 @@ static unsigned free_port(void)
 
 static void start_peers(struct side *side)
 {
-    const struct peers_hooks hooks = {on_account,  on_record, known, member,
-                                      learn_nodes, NULL,      say,   side};
+    const struct peers_hooks hooks = {on_account,  on_record, on_request, known, member,
+                                      learn_nodes, NULL,      say,        side};
     struct peers_options options;
     char listen[64], url[64];
     const char *const addresses[] = {listen};
@@ -192,6 +217,16 @@ int node_pair_end(void **state)
 void node_pair_set_origin(const char *origin)
 {
     munged_set_origin(munged, origin);
+}
+
+const char *node_pair_munge_socket(void)
+{
+    return munged_socket(munged);
+}
+
+unsigned node_pair_port(void)
+{
+    return port;
 }
 
 void node_pair_skip(void)

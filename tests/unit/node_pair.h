@@ -64,6 +64,11 @@ uint64_t node_pair_count(const struct side *side, const char *name);
 void node_pair_stop(struct side *side);
 void node_pair_start(struct side *side);
 
+/* For programs that query FIRST; a request whose NAME is this has an answer of a megabyte. */
+#define NODE_PAIR_LONG "long"
+const char *node_pair_munge_socket(void);
+unsigned node_pair_port(void);
+
 /* Let FIRST query the job, like peers_query(). Returns how many other nodes have reported. */
 unsigned node_pair_count_answers(const struct peers_step *step);
 /* The same with the account of FIRST, of which it takes ownership. Returns the sum of all accounts;

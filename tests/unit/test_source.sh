@@ -88,7 +88,7 @@ room plugin common bpf
 room record collector/http report/record common
 
 room cli/base settings collector/store report report/html report/advice common
-room cli/source cli/base collector/store collector/http report/json report/rows report/top common sql
+room cli/source cli/base collector/peers collector/store collector/http report/json report/rows report/top common sql
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
 room cli/run cli/source cli/base collector/watch report/json report/text common
