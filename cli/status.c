@@ -8,6 +8,7 @@
 #include "cli/base/outline.h"
 #include "cli/base/pager.h"
 #include "cli/source/jobiod.h"
+#include "cli/status_all.h"
 #include "cli/status_verdict.h"
 #include "cli/base/terminal.h"
 #include "common/cleanup.h"
@@ -15,23 +16,26 @@
 #define COLUMNS_OF_A_FILE 100
 
 static const char help[] =
-    "usage: jobio status [--full | --json]\n"
+    "usage: jobio status [--all] [--full | --json]\n"
     "Show in one line whether jobiod on this node counts, and why if something is wrong.\n"
     "\n"
+    "      --all          all nodes of the cluster, in one table\n"
     "      --full         also all that jobiod reports: hooks, queues, store, deliveries\n"
-    "      --json         the JSON document\n"
+    "                     with --all: the name of every node\n"
+    "      --json         the JSON document; with --all an array\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "\n"
     "Examples:\n"
     "  jobio status\n"
     "  jobio status --full\n"
     "  jobio status --json\n"
+    "  jobio status --all\n"
     "\n"
     "Exit status: 0 ok, 1 degraded, 2 not counting or jobiod is not running, 3 unknown, usage.\n"
     "With --json: 0 printed, 1 jobiod is not running or failed, 3 usage.\n";
 
 struct status_options {
-    bool json, full;
+    bool all, json, full;
 };
 
 /* Returns the exit status. */
@@ -77,7 +81,8 @@ static int status_show(const struct cli *cli, const struct status_options *optio
 static int status_run(struct cli *cli, int argc, char **argv)
 {
     struct status_options options = {0};
-    const struct option_spec specs[] = {{"full", 0, OPTION_FLAG, &options.full},
+    const struct option_spec specs[] = {{"all", 0, OPTION_FLAG, &options.all},
+                                        {"full", 0, OPTION_FLAG, &options.full},
                                         {"json", 0, OPTION_FLAG, &options.json}};
     int first, status;
 
@@ -91,7 +96,7 @@ static int status_run(struct cli *cli, int argc, char **argv)
         output_error("status: give one of --full and --json (try 'jobio status --help')");
         return VERDICT_UNKNOWN;
     }
-    return status_show(cli, &options);
+    return options.all ? status_all(cli, options.full, options.json) : status_show(cli, &options);
 }
 
 const struct subcommand cli_status = {"status", "the state of jobiod on this node", help,

@@ -277,15 +277,15 @@ static void check_counting(struct findings *findings, struct json_object *docume
     check_hooks(findings, document, backend);
 }
 
-enum verdict status_verdict_print(struct json_object *document, FILE *out)
+enum verdict status_verdict_get(struct json_object *document, char **line, char **details)
 {
-    _free_ char *line = NULL, *details = NULL;
     size_t line_size, details_size;
     struct findings findings = {.verdict = VERDICT_OK};
 
-    if (!(findings.line = open_memstream(&line, &line_size)))
+    *line = *details = NULL;
+    if (!(findings.line = open_memstream(line, &line_size)))
         return VERDICT_UNKNOWN;
-    if (!(findings.details = open_memstream(&details, &details_size))) {
+    if (!(findings.details = open_memstream(details, &details_size))) {
         (void)fclose(findings.line);
         return VERDICT_UNKNOWN;
     }
@@ -295,8 +295,15 @@ enum verdict status_verdict_print(struct json_object *document, FILE *out)
     check_gateways(&findings, document);
     check_history(&findings, document);
     check_textfile(&findings, document);
-    if (fclose(findings.line) | fclose(findings.details))
-        return VERDICT_UNKNOWN;
-    (void)fprintf(out, "%s: %s\n%s", words[findings.verdict], line, details);
-    return findings.verdict;
+    return fclose(findings.line) | fclose(findings.details) ? VERDICT_UNKNOWN : findings.verdict;
+}
+
+enum verdict status_verdict_print(struct json_object *document, FILE *out)
+{
+    _free_ char *line = NULL, *details = NULL;
+    enum verdict verdict = status_verdict_get(document, &line, &details);
+
+    (void)fprintf(out, "%s: %s\n%s", words[verdict], line ? line : "no memory",
+                  details ? details : "");
+    return verdict;
 }

@@ -18,9 +18,12 @@ enum verdict {
 /* "OK", "DEGRADED", "NOT COUNTING", "UNKNOWN". */
 const char *status_verdict_name(enum verdict verdict);
 
-/* Print one line with the verdict, and below it, indented, one line for each cause that needs more
- * words. Members that an older jobiod does not send are taken as in order. All text is made safe
- * for a terminal. jobio(1) has the table of the causes. */
+/* Judge a document. *line: what a line says after the verdict. *details: the lines below it, one
+ * for each cause that needs more words. Both malloc'd, NULL on out-of-memory, and safe for a
+ * terminal. Members that an older jobiod does not send are taken as in order. jobio(1) has the
+ * table of the causes. */
+enum verdict status_verdict_get(struct json_object *document, char **line, char **details);
+/* Print one line with the verdict, and the details below it, indented. */
 enum verdict status_verdict_print(struct json_object *document, FILE *out);
 
 #endif

@@ -255,6 +255,60 @@ question() {
     printf '{"version":1,"cluster":"test","from":"n2","to":"n1","id":"1","jobid":%s,"restart":0}' "$(< $cluster_dir/main)"
 }
 
+# elsewhere USER WORDS...: the jobio command of that user on a host without jobiod
+elsewhere() {
+    local user=$1
+    shift
+    status=0
+    printf '[ask]\nurl = http://n1:%d\n' $peer_port > /etc/jobio/jobio.conf
+    as "$user" env JOBIO_SOCKET=/nonexistent/socket jobio "$@" > $cluster_dir/out 2> $cluster_dir/err || status=$?
+    output=$(cat $cluster_dir/out)
+    stderr=$(tee /dev/stderr < $cluster_dir/err)
+}
+
+@test "a host without jobiod: users query their own jobs from another node, and root queries all" {
+    id=$(< $cluster_dir/main)
+    elsewhere alice job "$id" --json
+    [ "$status" = 0 ]
+    [ "$stderr" = "jobio: jobiod is not running here (no answer on /nonexistent/socket): asking jobiod at http://n1:9418" ]
+    same "$(job_json "$id" | jq -c .mounts)" "$(jq -c .mounts <<< "$output")"
+    elsewhere alice history -S today -o JobID,WriteReq -n -p
+    grep -qx "$id|1010|" <<< "$output"
+    elsewhere bob job "$id"
+    [ "$status" = 1 ] && [ -z "$output" ]
+    elsewhere bob history -S today -n
+    [ "$status" = 0 ] && [ -z "$output" ]
+    elsewhere root history -S today -o JobID -n -p
+    grep -qx "$id|" <<< "$output"
+    elsewhere bob run true
+    [ "$status" = 125 ]
+}
+
+# all_nodes WORDS...: jobio status --all, as a user on a host without jobiod
+all_nodes() {
+    printf '[peers]\nurl = http://%%n:%d\n' $peer_port > /etc/jobio/jobio.conf
+    run as alice env JOBIO_SOCKET=/nonexistent/socket jobio status --all "$@"
+    echo "$output"
+}
+
+@test "jobio status --all: the verdicts of all nodes, from any host" {
+    all_nodes
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "OK: 4 of 4 nodes count" ]
+    [[ ${lines[2]} == "OK "*" 4  n1,n2,n3 and 1 more: counting by fentry, 0 lost" ]]
+    all_nodes --full
+    [[ ${lines[2]} == *"  n1,n2,n3,n4: "* ]]
+    all_nodes --json
+    jq -e 'length == 4 and all(.slurm_state == "idle" and .verdict == "OK" and .status.node == .node)' <<< "$output"
+    systemctl stop cluster-jobiod-n4
+    all_nodes
+    [ "$status" = 1 ]
+    [ "${lines[0]}" = "DEGRADED: 3 of 4 nodes count, 1 without an answer" ]
+    [[ ${lines[2]} == "UNKNOWN "*" 1  n4: no answer from jobiod at http://n4:9418: "* ]]
+    node_jobiod n4
+    wait_for 240 node_serves n4
+}
+
 @test "requests by users, and forged, replayed or malformed ones, are refused and counted" {
     [ "$(question | as alice munge | post /v1/job)" = 403 ]
     [ "$(echo nonsense | post /v1/job)" = 401 ]
