@@ -17,6 +17,7 @@ struct verdict {
     bool unknown;   /* its job is not in the store */
     bool backwards; /* a stored step has more requests */
     bool elsewhere; /* this is the first node, but the job does not run here */
+    bool foreign;   /* it is of another cluster, or of this one under another name */
     bool stranger;  /* the sender is not a node of the job, as far as is known here */
     bool later;     /* Slurm is asked about that */
 };
@@ -149,7 +150,7 @@ static int put_accounts(struct store *store, void *arg, struct error *error)
         struct verdict *verdict = &request->verdicts[i];
         int r;
 
-        if (verdict->stranger)
+        if (verdict->stranger || verdict->foreign)
             continue;
         r = peers_put_account(store, request->accounts[i], from, verdict->elsewhere,
                               &verdict->backwards, error);
@@ -185,6 +186,20 @@ static void add_stranger(struct json_object *list, struct peer_request *request,
     request->peers->counts.wrong_node++;
     add_refused(list, index, why.text);
     peers_warn(request->peers, "peers-stranger", "refused an account: %s", why.text);
+}
+
+/* Both nodes have the same cluster name now, but the account is from before: it is never accepted.
+ */
+static void add_foreign(struct json_object *list, struct peer_request *request, size_t index)
+{
+    const char *from = wire_string(request->document, "from");
+    struct error why;
+
+    (void)error_set(&why, -EXDEV, "an account of cluster \"%.64s\", this node is of \"%.64s\"",
+                    request->accounts[index]->key.cluster, request->peers->cluster);
+    request->peers->counts.malformed++;
+    add_refused(list, index, why.text);
+    peers_warn(request->peers, "peers-foreign", "refused an account from %s: %s", from, why.text);
 }
 
 static bool is_first_node(const struct peers *peers, const struct job_account *account)
@@ -231,6 +246,10 @@ static void add_verdict(struct json_object *list, struct peer_request *request, 
     const struct verdict *verdict = &request->verdicts[i];
     struct peers *peers = request->peers;
 
+    if (verdict->foreign) {
+        add_foreign(list, request, i);
+        return;
+    }
     if (verdict->later) {
         peers->counts.put_off++;
         add_refused(list, i, "");
@@ -295,8 +314,9 @@ static void take_accounts(struct peer_request *request)
         struct verdict *verdict = &request->verdicts[i];
         enum peers_member member = hooks->member(&account->key, from, hooks->arg);
 
+        verdict->foreign = strcmp(account->key.cluster, request->peers->cluster) != 0;
         verdict->elsewhere = member == PEERS_MEMBER_YES && is_elsewhere(request->peers, account);
-        verdict->stranger = member == PEERS_MEMBER_NO;
+        verdict->stranger = !verdict->foreign && member == PEERS_MEMBER_NO;
         verdict->later = verdict->stranger && hooks->learn_nodes(&account->key, hooks->arg);
     }
     if (writer_submit(request->peers->writer, true, put_accounts, on_put, request) < 0)
@@ -310,10 +330,8 @@ static int check_account(const struct peer_request *request, const struct job_ac
 {
     const char *from = wire_string(request->document, "from");
 
-    if (!account->key.cluster || strcmp(account->key.cluster, request->peers->cluster) != 0)
-        return error_set(error, -EXDEV,
-                         "an account of cluster \"%.64s\", this node is of \"%.64s\"",
-                         account->key.cluster ? account->key.cluster : "", request->peers->cluster);
+    if (!account->key.cluster)
+        return error_set(error, -EBADMSG, "%.64s sends an account without a cluster", from);
     for (size_t i = 0; i < account->n_steps; i++) {
         const struct step_account *step = &account->steps[i];
 

@@ -225,6 +225,24 @@ static void test_stranger(void **state)
     assert_int_equal(node_pair_count(&other, "wrong_node"), 1);
 }
 
+/* An account from before the cluster got its name is set aside, and does not hold up others. */
+static void test_renamed_cluster(void **state)
+{
+    struct job_account *job;
+
+    (void)state;
+    node_pair_skip();
+    job = node_pair_job(&other, FIRST, 0, 20);
+    free(job->key.cluster);
+    job->key.cluster = strdup("before");
+    send_account(job);
+    node_pair_until(is_refused);
+    assert_null(node_pair_stored(&first));
+    assert_int_equal(node_pair_count(&first, "malformed"), 1);
+    assert_int_equal(node_pair_count(&other, "refused_by_peer"), 1);
+    assert_int_equal(node_pair_count(&other, "send_failures"), 0);
+}
+
 static bool was_deferred(void)
 {
     return node_pair_count(&first, "put_off") > 0;
@@ -537,15 +555,25 @@ static void test_known_soon(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_expected),           TEST(test_nodes),
-        TEST(test_unsupported),        TEST(test_elsewhere),
-        TEST(test_elsewhere_and_here), TEST(test_unknown_job),
-        TEST(test_known_soon),         TEST(test_many_taken),
-        TEST(test_many_refused),       TEST(test_forged_node),
-        TEST(test_stranger),           TEST(test_origin),
-        TEST(test_wrong_origin),       TEST(test_expanded),
-        TEST(test_unbound_job),        TEST(test_unbound_for_ever),
-        TEST(test_never_decided),      TEST(test_late_prolog),
+        TEST(test_expected),
+        TEST(test_nodes),
+        TEST(test_unsupported),
+        TEST(test_elsewhere),
+        TEST(test_elsewhere_and_here),
+        TEST(test_unknown_job),
+        TEST(test_known_soon),
+        TEST(test_many_taken),
+        TEST(test_many_refused),
+        TEST(test_forged_node),
+        TEST(test_stranger),
+        TEST(test_renamed_cluster),
+        TEST(test_origin),
+        TEST(test_wrong_origin),
+        TEST(test_expanded),
+        TEST(test_unbound_job),
+        TEST(test_unbound_for_ever),
+        TEST(test_never_decided),
+        TEST(test_late_prolog),
         TEST(test_late_account),
     };
 
