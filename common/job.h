@@ -7,6 +7,7 @@
 #define JOBIO_COMMON_JOB_H
 
 #include "common/account.h"
+#include "common/slurm_state.h"
 
 /* Special step ids of Slurm (slurm.h). */
 #define STEP_EXTERN 0xfffffffcu
@@ -69,6 +70,7 @@ struct job_account {
     char *first_node; /* owned; the node that collects the accounts of all nodes; NULL: this
                          one, or unknown */
     bool ended;
+    struct slurm_end slurm;    /* of an ended job, once it is known */
     uint64_t start_ns, end_ns; /* real time; end_ns 0 while it runs */
     uint64_t elapsed_ns;
     uint32_t nodes_expected, nodes_reported;
