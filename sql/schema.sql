@@ -58,6 +58,9 @@ CREATE TABLE job (
     array_job INTEGER,  -- the number of its array; NULL: not a task
     array_task INTEGER, -- the number of the task
     latency_counted INTEGER NOT NULL DEFAULT 0, -- the day under which it is in latency_day; 0: none
+    slurm_state TEXT,    -- how it ended: COMPLETED, FAILED, ...; NULL: not known
+    exit_code INTEGER,   -- NULL: not known
+    exit_signal INTEGER,
     UNIQUE (cluster, jobid, restart, holder)
 );
 CREATE INDEX job_number ON job (jobid, start_ns);
@@ -365,7 +368,8 @@ SELECT cluster, jobid, restart, user, uid, account, partition, name,
        read_bytes, read_requests, write_bytes, write_requests, meta_requests, errors,
        wait_ns / 1e9 AS wait_s,
        CASE WHEN elapsed_ns > 0
-            THEN min(100.0, round(100.0 * longest_wait_ns / elapsed_ns, 1)) END AS waiting_percent
+            THEN min(100.0, round(100.0 * longest_wait_ns / elapsed_ns, 1)) END AS waiting_percent,
+       slurm_state, exit_code, exit_signal
 FROM job
 WHERE expired = 0
 ORDER BY start_ns DESC;

@@ -19,6 +19,7 @@ struct history_row array_row(const struct job_account *job)
         .array_job = job->array_job,
         .array_task = job->array_task,
         .ended = job->ended,
+        .slurm = job->slurm,
         .complete = job_is_complete(job),
         .start_ns = job->start_ns,
         .end_ns = job->end_ns,

@@ -233,6 +233,7 @@ int store_read_job(struct store *store, sqlite3_stmt *row, struct job_account *j
     job->ns_per_event = column_u64(row, 19);
     job->array_job = (uint32_t)column_u64(row, 22);
     job->array_task = (uint32_t)column_u64(row, 23);
+    job->slurm = store_slurm_columns(row, 24);
     return 0;
 }
 
@@ -384,6 +385,25 @@ int store_node_jobs(struct store *store, const char *cluster, uint32_t jobid, co
 int store_unfinished(struct store *store, struct job_account ***ret, struct error *error)
 {
     return jobs_query(store, SQL_JOB_UNFINISHED, NULL, 0, store->node, ret, error);
+}
+
+int store_each_stateless(struct store *store, uint64_t since_ns, store_key_f each, void *arg,
+                         struct error *error)
+{
+    CLEANUP(store_resetp) sqlite3_stmt *row = NULL;
+    int r = store_start(store, SQL_JOB_STATELESS, VALUES(U64(since_ns)), &row, error);
+
+    while (r >= 0 && (r = store_next(store, row, error)) > 0) {
+        const struct job_key key = {
+            .cluster = (char *)column_text(row, 0),
+            .jobid = (uint32_t)column_u64(row, 1),
+            .restart = (uint32_t)column_u64(row, 2),
+        };
+
+        if (each(&key, arg))
+            return 0;
+    }
+    return r < 0 ? r : 0;
 }
 
 int store_node_totals(struct store *store, struct io_mounts *ret, struct error *error)

@@ -33,6 +33,16 @@ const char *history_group_name(enum history_group group); /* NULL for none */
 int history_state_parse(const char *text);
 const char *history_state_name(enum history_state state); /* NULL for any */
 
+/* Slurm's states of ended jobs as bits (history_filter.slurm_states): names or codes of Slurm,
+ * separated by commas, in any case; "UNKNOWN" is bit 0. 0: an empty list or another word. */
+uint32_t history_slurm_states_parse(const char *list);
+/* "FAILED,TIMEOUT" */
+#define HISTORY_STATES_SIZE 160
+char *history_slurm_states_format(uint32_t states, char buf[HISTORY_STATES_SIZE]);
+/* The argument of --state: such words, "running" or R, and "ended". Sets `state` and `slurm_states`
+ * of the filter. -EINVAL with text. */
+int history_states_parse(const char *list, struct history_filter *filter, struct error *error);
+
 /* Are both times on the same day, in local time? */
 bool history_is_one_day(uint64_t first_ns, uint64_t last_ns);
 

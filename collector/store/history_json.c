@@ -52,6 +52,12 @@ static const struct row_field job_fields[] = {
     {"longest_wait_ns", ROW_U64, offsetof(struct history_row, longest_wait_ns)},
 };
 
+/* Only for a job of which Slurm's state, or exit code, is known. */
+static const struct row_field exit_fields[] = {
+    {"exit_code", ROW_U32, offsetof(struct history_row, slurm.exit_code)},
+    {"exit_signal", ROW_U32, offsetof(struct history_row, slurm.exit_signal)},
+};
+
 /* Only for array tasks. */
 static const struct row_field array_fields[] = {
     {"array_jobid", ROW_U32, offsetof(struct history_row, array_job)},
@@ -145,6 +151,9 @@ void history_row_write(const struct history_row *row, FILE *out)
     write_fields(row_fields, ARRAY_SIZE(row_fields), row, &first, out);
     write_fields(job_fields, row->jobs ? 0 : ARRAY_SIZE(job_fields), row, &first, out);
     write_fields(array_fields, row->array_job ? ARRAY_SIZE(array_fields) : 0, row, &first, out);
+    if (row->slurm.state != SLURM_STATE_UNKNOWN)
+        (void)fprintf(out, ",\"slurm_state\":\"%s\"", slurm_state_name(row->slurm.state));
+    write_fields(exit_fields, row->slurm.has_exit ? ARRAY_SIZE(exit_fields) : 0, row, &first, out);
     for (size_t i = 0; i < ARRAY_SIZE(row_sums); i++) {
         bool begin = true;
 
@@ -264,6 +273,18 @@ static int sum_parse(const struct row_sum *sum, struct json_object *document,
                         error);
 }
 
+static int slurm_parse(struct json_object *document, struct history_row *row, struct error *error)
+{
+    struct json_object *value;
+    int rc = fields_parse(exit_fields, ARRAY_SIZE(exit_fields), document, row, error);
+
+    row->slurm.has_exit = json_object_object_get_ex(document, "exit_code", NULL);
+    /* A newer jobiod may know more states. */
+    if (json_object_object_get_ex(document, "slurm_state", &value))
+        row->slurm.state = slurm_state_parse(json_object_get_string(value));
+    return rc;
+}
+
 int history_row_parse(struct json_object *row_document, struct history_row *ret,
                       struct error *error)
 {
@@ -277,6 +298,8 @@ int history_row_parse(struct json_object *row_document, struct history_row *ret,
         rc = fields_parse(job_fields, ARRAY_SIZE(job_fields), row_document, &row, error);
     if (rc == 0)
         rc = fields_parse(array_fields, ARRAY_SIZE(array_fields), row_document, &row, error);
+    if (rc == 0)
+        rc = slurm_parse(row_document, &row, error);
     for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(row_sums); i++)
         rc = sum_parse(&row_sums[i], row_document, &row, error);
     if (rc < 0)

@@ -57,7 +57,8 @@ static struct history_row row_columns(sqlite3_stmt *row)
         .wait_ns = wait,
         .array_job = (uint32_t)column_u64(row, 34),
         .array_task = (uint32_t)column_u64(row, 35),
-        .jobs = sqlite3_column_count(row) > 36 ? column_u64(row, 36) : 0,
+        .slurm = store_slurm_columns(row, 36),
+        .jobs = sqlite3_column_count(row) > 39 ? column_u64(row, 39) : 0,
         .longest_wait_ns = mount ? part_of(longest, wait, column_u64(row, 16)) : longest,
     };
 }
@@ -112,7 +113,8 @@ static int rollup_kind(const struct history_sql *sql)
         filter->uid != UINT32_MAX || filter->user || filter->account || filter->partition;
     int kind = kinds[filter->group];
 
-    if (filter->jobs || filter->nodes || filter->name || filter->state == HISTORY_RUNNING)
+    if (filter->jobs || filter->nodes || filter->name || filter->slurm_states ||
+        filter->state == HISTORY_RUNNING)
         return 0;
     if (kind != ROLLUP_WHO && of_someone)
         return 0;

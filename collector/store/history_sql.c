@@ -231,6 +231,19 @@ static void write_choice(FILE *out, size_t i, size_t n)
                   choices[i].column, choices[i].column);
 }
 
+/* "AND (ended = 0 OR slurm_state IN ('FAILED', 'TIMEOUT'))" */
+static void write_states(FILE *out, uint32_t states)
+{
+    (void)fputs("AND (ended = 0", out);
+    if (states & 1u << SLURM_STATE_UNKNOWN)
+        (void)fputs(" OR slurm_state IS NULL", out);
+    (void)fputs(" OR slurm_state IN (''", out);
+    for (unsigned state = 1; state < SLURM_STATE_COUNT; state++)
+        if (states & 1u << state)
+            (void)fprintf(out, ", '%s'", slurm_state_name((enum slurm_state)state));
+    (void)fputs(")) ", out);
+}
+
 static void write_conditions(FILE *out, const struct history_sql *sql)
 {
     const struct history_filter *filter = sql->filter;
@@ -250,6 +263,8 @@ static void write_conditions(FILE *out, const struct history_sql *sql)
         (void)fprintf(out, "AND %s ", sql_history_jobs_of);
     if (sql->nodes)
         (void)fprintf(out, "AND %s ", sql_history_nodes_of);
+    if (filter->slurm_states)
+        write_states(out, filter->slurm_states);
     for (size_t i = either ? BY_ACCOUNT : 0; i < CHOICES; i++) {
         if (!by[i].n)
             continue;

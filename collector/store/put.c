@@ -503,3 +503,33 @@ int store_put_unsupported(struct store *store, const struct job_key *key, uint64
 {
     return store_write(store, ops_write, &(struct ops_write){key, ops}, error);
 }
+
+struct end_write {
+    const struct job_key *key;
+    const struct slurm_end *end;
+};
+
+static int end_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct end_write *w = arg;
+    const struct slurm_end *end = w->end;
+    struct job_row row;
+    int r = store_find_job(store, w->key, &row, error);
+
+    if (r == 0 || (r > 0 && !row.ended))
+        return error_set(error, -ENOENT, "store \"%s\": the end of job %u is not stored",
+                         store->path, w->key->jobid);
+    if (r < 0)
+        return r;
+    return store_run(store, SQL_JOB_SLURM_PUT,
+                     VALUES(U64((uint64_t)row.id), TEXT(slurm_state_name(end->state)),
+                            end->has_exit ? U64(end->exit_code) : NONE,
+                            end->has_exit ? U64(end->exit_signal) : NONE),
+                     error);
+}
+
+int store_put_slurm_end(struct store *store, const struct job_key *key, const struct slurm_end *end,
+                        struct error *error)
+{
+    return store_write(store, end_write, &(struct end_write){key, end}, error);
+}

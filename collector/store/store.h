@@ -58,9 +58,9 @@ void store_rollback(struct store *store);
 
 /* Store a job without its steps: identity, times, state, its own completeness (without that of its
  * steps), and from its mounts the job's peaks. Replaces the stored job with the same key, but keeps
- * its first node and array if the new ones are unknown. A job that starts (start_ns) after the end
- * of a stored, ended one of the same key is another holder of the number: both are kept. So
- * start_ns of one job must never move to after its end. */
+ * its first node and array if the new ones are unknown, and how Slurm ended it. A job that starts
+ * (start_ns) after the end of a stored, ended one of the same key is another holder of the number:
+ * both are kept. So start_ns of one job must never move to after its end. */
 int store_put_job(struct store *store, const struct job_account *job, struct error *error);
 /* Store the account of a step; `final` is false for a running step. Replaces the same step (same
  * node, het, step, tagged_at). -ENOENT: its job was never put. The node's totals include a final
@@ -86,6 +86,16 @@ int store_put_elsewhere(struct store *store, const struct job_account *job, stru
  * store_jobs() reports them. -ENOENT: the job was never put. */
 int store_put_unsupported(struct store *store, const struct job_key *key, uint64_t ops,
                           struct error *error);
+
+/* Store how Slurm ended the job. store_put_job() keeps it, whatever it is given. -ENOENT: the job
+ * was never put, or has not ended in the store. */
+int store_put_slurm_end(struct store *store, const struct job_key *key, const struct slurm_end *end,
+                        struct error *error);
+/* Call `each` for the jobs that ended after `since_ns` and have no such end, newest first, without
+ * those that have another first node. A non-zero return stops the iteration; it is not an error. */
+typedef int (*store_key_f)(const struct job_key *key, void *arg);
+int store_each_stateless(struct store *store, uint64_t since_ns, store_key_f each, void *arg,
+                         struct error *error);
 
 /* The job with its steps, the newest (restart, or holder of the number) first; NULL-terminated
  * array, free with store_jobs_free(). cluster NULL: any. all false: only the newest. A uid other
@@ -125,6 +135,7 @@ struct history_row {
     uint32_t jobid, restart, uid;
     uint32_t array_job, array_task; /* array_job 0: not an array task */
     bool ended, complete;
+    struct slurm_end slurm;
     uint64_t start_ns, end_ns, elapsed_ns;
     uint32_t steps;
     struct io_sum reads, writes, meta;
@@ -167,6 +178,9 @@ struct history_filter {
     uint64_t since_ns; /* jobs that ran at any time in [since, until); until 0: open */
     uint64_t until_ns;
     enum history_state state;
+    /* Ended jobs in one of these states, 1 << slurm_state: 0: all. Bit 0: its state is not known.
+     * Running jobs depend only on `state`. */
+    uint32_t slurm_states;
     enum history_group group;
     enum history_sort sort;
     bool reverse;   /* smallest or oldest first */

@@ -102,6 +102,16 @@ static inline const char *column_text(sqlite3_stmt *statement, int column)
 {
     return (const char *)sqlite3_column_text(statement, column);
 }
+/* The columns slurm_state, exit_code and exit_signal, the first of which is `column`. */
+static inline struct slurm_end store_slurm_columns(sqlite3_stmt *statement, int column)
+{
+    return (struct slurm_end){
+        .state = slurm_state_parse(column_text(statement, column)),
+        .has_exit = sqlite3_column_type(statement, column + 1) != SQLITE_NULL,
+        .exit_code = (uint32_t)column_u64(statement, column + 1),
+        .exit_signal = (uint32_t)column_u64(statement, column + 2),
+    };
+}
 
 /* Run `write` as a savepoint of the open transaction, or as a final transaction of its own. */
 int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),

@@ -4,4 +4,4 @@ job.id AS id, cluster, user, account, partition, name, jobid, restart, uid, ende
     lost = 0 AND incomplete IS NULL AND steps_incomplete = 0
         AND nodes_expected > 0 AND nodes_reported >= nodes_expected,
     start_ns, end_ns, elapsed_ns, steps, longest_wait_ns, job.wait_ns,
-    %SUMS%, array_job, array_task
+    %SUMS%, array_job, array_task, slurm_state, exit_code, exit_signal

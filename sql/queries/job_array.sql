@@ -3,7 +3,7 @@
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,
-    unsupported_elsewhere, array_job, array_task
+    unsupported_elsewhere, array_job, array_task, slurm_state, exit_code, exit_signal
 FROM job
 WHERE array_job = ?1 AND array_task >= ?3 AND expired = 0
     AND (cluster, uid) = (SELECT cluster, uid FROM job

@@ -2,7 +2,7 @@
 SELECT id, cluster, jobid, restart, uid, user, account, partition, name, ended,
     start_ns, end_ns, elapsed_ns, nodes_expected, nodes_reported, longest_wait_ns,
     lost, incomplete, unsupported, ns_per_event, first_node,
-    unsupported_elsewhere, array_job, array_task
+    unsupported_elsewhere, array_job, array_task, slurm_state, exit_code, exit_signal
 FROM job
 WHERE array_job = ?2 AND array_task = ?5 AND expired = 0
     AND (?1 IS NULL OR cluster = ?1) AND (?3 IS NULL OR uid = ?3)

@@ -76,6 +76,10 @@ static void assert_round_trip(const struct history_row *want)
     assert_int_equal(row.uid, want->jobs ? 0 : want->uid);
     assert_int_equal(row.ended, want->ended);
     assert_int_equal(row.complete, want->complete);
+    assert_int_equal(row.slurm.state, want->slurm.state);
+    assert_int_equal(row.slurm.has_exit, want->slurm.has_exit);
+    assert_int_equal(row.slurm.exit_code, want->slurm.exit_code);
+    assert_int_equal(row.slurm.exit_signal, want->slurm.exit_signal);
     assert_true(row.start_ns == want->start_ns && row.end_ns == want->end_ns);
     assert_true(row.elapsed_ns == want->elapsed_ns);
     assert_int_equal(row.steps, want->steps);
@@ -95,6 +99,7 @@ static void test_round_trip(void **state)
     (void)state;
     rows[1].name = "\x01 \x1b[31m\"\\\n\t/ \xc3\xa4\xff";
     rows[1].array_job = 7;
+    rows[1].slurm = (struct slurm_end){SLURM_STATE_CANCELLED, true, 1, 15};
     rows[1].mount = "/scratch";
     rows[2].jobs = 3;
     rows[2].array_job = 0;

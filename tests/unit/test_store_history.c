@@ -131,6 +131,132 @@ static void test_lists_of_names(void **state)
     assert_non_null(strstr(error.text, "name"));
 }
 
+static void put_end(uint32_t jobid, enum slurm_state state, uint32_t code)
+{
+    struct job_account *job = job_make(jobid, NOW);
+    const struct slurm_end end = {state, true, code, 0};
+    struct error error;
+
+    assert_ok(store_put_slurm_end(opened, &job->key, &end, &error), error);
+    job_account_destroy(job);
+}
+
+/* Jobs 1 and 2 have a state, job 3 has ended but none, and job 4 runs. */
+static void test_slurm_states(void **state)
+{
+    const uint32_t failed = 1u << SLURM_STATE_FAILED, unknown = 1u << SLURM_STATE_UNKNOWN;
+    struct history_row row;
+    struct error error;
+
+    (void)state;
+    fill_history();
+    put_end(1, SLURM_STATE_COMPLETED, 0);
+    put_end(2, SLURM_STATE_FAILED, 3);
+    assert_history(HISTORY(.state = HISTORY_ENDED, .slurm_states = failed), "2");
+    assert_history(HISTORY(.slurm_states = failed), "4 2");
+    assert_history(HISTORY(.state = HISTORY_ENDED, .slurm_states = failed | unknown), "3 2");
+    assert_history(HISTORY(.state = HISTORY_ENDED, .slurm_states = 1u << SLURM_STATE_TIMEOUT), "");
+    assert_history(HISTORY(.state = HISTORY_ENDED), "3 2 1");
+    assert_int_equal(store_history(opened, &HISTORY(.jobs = "2"), keep_row, &row, &error), 0);
+    assert_int_equal(row.slurm.state, SLURM_STATE_FAILED);
+    assert_true(row.slurm.has_exit);
+    assert_int_equal(row.slurm.exit_code, 3);
+    assert_int_equal(store_history(opened, &HISTORY(.jobs = "3"), keep_row, &row, &error), 0);
+    assert_int_equal(row.slurm.state, SLURM_STATE_UNKNOWN);
+    assert_false(row.slurm.has_exit);
+}
+
+static int note_key(const struct job_key *key, void *arg)
+{
+    assert_int_equal(key->jobid, 7);
+    assert_string_equal(key->cluster, "linux");
+    ++*(int *)arg;
+    return 0;
+}
+
+static int count_stateless(uint64_t since_ns)
+{
+    struct error error;
+    int n = 0;
+
+    assert_ok(store_each_stateless(opened, since_ns, note_key, &n, &error), error);
+    return n;
+}
+
+/* A later write of the job keeps how Slurm ended it; another run of the job has its own end. */
+static void test_slurm_end_is_kept(void **state)
+{
+    const struct slurm_end end = {SLURM_STATE_CANCELLED, true, 0, 15};
+    struct job_account *job = job_make(7, NOW), **found;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(store_put_slurm_end(opened, &job->key, &end, &error), -ENOENT);
+    put_rows(job, NULL, true);
+    assert_int_equal(store_put_slurm_end(opened, &job->key, &end, &error), -ENOENT);
+    job->ended = true;
+    job->end_ns = NOW + SECOND;
+    put_rows(job, NULL, true);
+    assert_int_equal(count_stateless(NOW), 1);
+    assert_int_equal(count_stateless(NOW + SECOND + 1), 0);
+    assert_ok(store_put_slurm_end(opened, &job->key, &end, &error), error);
+    assert_int_equal(count_stateless(NOW), 0);
+    put_rows(job, NULL, true);
+    job->key.restart = 1;
+    put_rows(job, NULL, true);
+    assert_int_equal(count_stateless(NOW), 1);
+    found = jobs_found(7, true, UINT32_MAX);
+    for (size_t i = 0; i < 2; i++) {
+        const struct slurm_end *got = &found[i]->slurm;
+        bool first = found[i]->key.restart == 0;
+
+        assert_int_equal(got->state, first ? SLURM_STATE_CANCELLED : SLURM_STATE_UNKNOWN);
+        assert_int_equal(got->has_exit, first);
+        assert_int_equal(got->exit_signal, first ? 15 : 0);
+    }
+    store_jobs_free(found);
+    job_account_destroy(job);
+}
+
+static struct history_filter parse_states(const char *list)
+{
+    struct history_filter filter = {.uid = 7};
+    struct error error;
+
+    assert_ok(history_states_parse(list, &filter, &error), error);
+    return filter;
+}
+
+static void test_words_of_states(void **state)
+{
+    const uint32_t failed = 1u << SLURM_STATE_FAILED, oom = 1u << SLURM_STATE_OOM;
+    struct history_filter filter;
+    struct error error;
+    char text[HISTORY_STATES_SIZE];
+
+    (void)state;
+    assert_int_equal(parse_states("R").state, HISTORY_RUNNING);
+    assert_int_equal(parse_states("running").slurm_states, 0);
+    assert_int_equal(parse_states("ended").state, HISTORY_ENDED);
+    assert_int_equal(parse_states("running,ended").state, HISTORY_ANY);
+    assert_int_equal(parse_states("ended,F").slurm_states, 0);
+    assert_int_equal(parse_states("f,Out_Of_Memory").slurm_states, failed | oom);
+    assert_int_equal(parse_states("f,OOM").state, HISTORY_ENDED);
+    assert_int_equal(parse_states("F,R").state, HISTORY_ANY);
+    assert_int_equal(parse_states("F,R").slurm_states, failed);
+    assert_int_equal(parse_states("unknown").slurm_states, 1);
+    assert_int_equal(history_states_parse("F,,R", &filter, &error), -EINVAL);
+    assert_int_equal(history_states_parse("", &filter, &error), -EINVAL);
+    assert_int_equal(history_states_parse("FAIL", &filter, &error), -EINVAL);
+    assert_int_equal(history_states_parse("PD", &filter, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "\"PD\": jobio does not distinguish"));
+    assert_string_equal(history_slurm_states_format(failed | oom | 1, text),
+                        "UNKNOWN,FAILED,OUT_OF_MEMORY");
+    assert_int_equal(history_slurm_states_parse(text), failed | oom | 1);
+    assert_int_equal(strlen(history_slurm_states_format(UINT32_MAX, text)), 104);
+    assert_int_equal(history_slurm_states_parse("R"), 0);
+}
+
 /* A name with a comma and a backslash can be searched for. */
 static void test_commas_in_names(void **state)
 {
@@ -389,6 +515,9 @@ int main(void)
         STORE_TEST(test_history_filters),
         STORE_TEST(test_history_can_be_stopped),
         STORE_TEST(test_lists_of_names),
+        STORE_TEST(test_slurm_states),
+        STORE_TEST(test_slurm_end_is_kept),
+        cmocka_unit_test(test_words_of_states),
         STORE_TEST(test_commas_in_names),
         STORE_TEST(test_of_a_mount),
         STORE_TEST(test_groups),

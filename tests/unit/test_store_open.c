@@ -74,7 +74,7 @@ static void test_new_store_is_set_up(void **state)
     } want[] = {
         {"PRAGMA auto_vacuum", 2},
         {"PRAGMA application_id", STORE_APPLICATION},
-        {"PRAGMA user_version", 4},
+        {"PRAGMA user_version", 5},
         {"PRAGMA synchronous", 2},
         {"PRAGMA foreign_keys", 1},
         {"PRAGMA trusted_schema", 0},
@@ -151,8 +151,8 @@ static void test_newer_store(void **state)
 {
     (void)state;
     store_make(1);
-    store_sql("PRAGMA user_version = 5");
-    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 5, this one knows 4)");
+    store_sql("PRAGMA user_version = 6");
+    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 6, this one knows 5)");
 }
 
 static void test_odd_paths(void **state)
@@ -353,7 +353,7 @@ static void test_reader_errors(void **state)
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EMEDIUMTYPE);
     assert_int_equal(unlink(directory.store), 0);
     store_make(1);
-    store_sql("PRAGMA user_version = 5");
+    store_sql("PRAGMA user_version = 6");
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);
     store_sql("PRAGMA user_version = 0");
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);

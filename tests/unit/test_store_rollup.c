@@ -394,6 +394,26 @@ static void test_what_they_cannot_say(void **state)
         assert_any_same();
 }
 
+/* The sums are of all states. */
+static void test_slurm_states(void **state)
+{
+    struct history_filter failed = {.uid = UINT32_MAX,
+                                    .group = HISTORY_BY_USER,
+                                    .state = HISTORY_ENDED,
+                                    .slurm_states = 1u << SLURM_STATE_FAILED};
+    struct error error;
+
+    (void)state;
+    fill();
+    assert_ok(store_exec(opened, "UPDATE job SET slurm_state = 'FAILED' WHERE id % 3 = 0", &error),
+              error);
+    (void)sweep(NOW, 10000);
+    assert_all_same();
+    assert_same(&failed);
+    failed.mount = "/scratch";
+    assert_same(&failed);
+}
+
 /* More jobs than fit into a piece have ended at the same time. Because the clock was set back, one
  * of them started after that time, and is in no earlier period. */
 static void test_one_instant(void **state)
@@ -506,6 +526,7 @@ int main(void)
         ROLLUP_TEST(test_after_deletions),
         ROLLUP_TEST(test_other_writers),
         ROLLUP_TEST(test_what_they_cannot_say),
+        ROLLUP_TEST(test_slurm_states),
         ROLLUP_TEST(test_one_instant),
         ROLLUP_TEST(test_few_jobs),
         ROLLUP_TEST(test_killed),
