@@ -303,6 +303,16 @@ static void put_slurm(struct tree *t, struct json_object *to, const struct job_a
         tree_put_text(t, to, "first_node", job->first_node);
 }
 
+/* Beside "state", whose words older readers know. */
+static void put_slurm_end(struct tree *t, struct json_object *to, const struct slurm_end *end)
+{
+    tree_put_text(t, to, "slurm_state", slurm_state_name(end->state));
+    if (end->has_exit) {
+        tree_put_u64(t, to, "exit_code", end->exit_code);
+        tree_put_u64(t, to, "exit_signal", end->exit_signal);
+    }
+}
+
 static struct json_object *identity(struct tree *t, const struct job_account *job, bool wire)
 {
     struct json_object *o = tree_object(t);
@@ -312,6 +322,7 @@ static struct json_object *identity(struct tree *t, const struct job_account *jo
     else
         put_slurm(t, o, job, wire);
     tree_put_text(t, o, "state", job->ended ? "ended" : "running");
+    put_slurm_end(t, o, &job->slurm);
     if (job->start_ns)
         tree_put_seconds(t, o, "start_s", job->start_ns);
     if (job->end_ns)

@@ -392,6 +392,21 @@ static int get_state(struct json_object *from, bool *ended, struct error *error)
     return 0;
 }
 
+/* A newer program may know more states. */
+static int get_slurm_end(struct json_object *from, struct slurm_end *end, struct error *error)
+{
+    _free_ char *state = NULL;
+    int r = json_get_string(from, "slurm_state", &state, error);
+
+    if (r == 0)
+        r = json_get_u32(from, "exit_code", &end->exit_code, error);
+    if (r == 0)
+        r = json_get_u32(from, "exit_signal", &end->exit_signal, error);
+    end->state = slurm_state_parse(state);
+    end->has_exit = json_object_object_get_ex(from, "exit_code", NULL);
+    return r;
+}
+
 static int get_identity(struct json_object *document, struct job_account *job, struct error *error)
 {
     const struct {
@@ -421,6 +436,8 @@ static int get_identity(struct json_object *document, struct job_account *job, s
         r = json_get_u32(from, "array_task", &job->array_task, error);
     if (r == 0)
         r = get_state(from, &job->ended, error);
+    if (r == 0)
+        r = get_slurm_end(from, &job->slurm, error);
     if (r == 0)
         r = json_get_seconds(from, "start_s", &job->start_ns, error);
     if (r == 0)

@@ -281,6 +281,10 @@ void assert_same_job(const struct job_account *a, const struct job_account *b)
     assert_int_equal(a->array_job, b->array_job);
     assert_int_equal(a->array_task, b->array_task);
     assert_int_equal(a->ended, b->ended);
+    assert_int_equal(a->slurm.state, b->slurm.state);
+    assert_int_equal(a->slurm.has_exit, b->slurm.has_exit);
+    assert_int_equal(a->slurm.exit_code, b->slurm.exit_code);
+    assert_int_equal(a->slurm.exit_signal, b->slurm.exit_signal);
     assert_int_equal(a->start_ns, b->start_ns);
     assert_int_equal(a->end_ns, b->end_ns);
     assert_int_equal(a->elapsed_ns, b->elapsed_ns);

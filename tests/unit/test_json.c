@@ -113,6 +113,37 @@ static void check_at(struct json_object *o, const char *path, const char *text)
     assert_string_equal(json_object_to_json_string_ext(at(o, path), JSON_C_TO_STRING_PLAIN), text);
 }
 
+/* "state" keeps its words, which older readers compare. */
+static void test_slurm_end(void **state)
+{
+    struct job_account *job = sample_job(), *back;
+    struct error error;
+    struct json_object *from;
+    _json_ *o;
+
+    (void)state;
+    job->slurm = (struct slurm_end){SLURM_STATE_FAILED, true, 3, 0};
+    o = report_json(job, 0);
+    check_at(o, "/job/state", "\"ended\"");
+    check_at(o, "/job/slurm_state", "\"FAILED\"");
+    check_at(o, "/job/exit_code", "3");
+    check_at(o, "/job/exit_signal", "0");
+    assert_int_equal(report_json_parse(o, &back, &error), 0);
+    assert_int_equal(back->slurm.state, SLURM_STATE_FAILED);
+    assert_true(back->slurm.has_exit);
+    assert_int_equal(back->slurm.exit_code, 3);
+    job_account_destroy(back);
+    from = json_object_object_get(o, "job");
+    json_object_object_add(from, "slurm_state", json_object_new_string("A_NEW_STATE"));
+    json_object_object_del(from, "exit_code");
+    assert_int_equal(report_json_parse(o, &back, &error), 0);
+    assert_true(back->ended);
+    assert_int_equal(back->slurm.state, SLURM_STATE_UNKNOWN);
+    assert_false(back->slurm.has_exit);
+    job_account_destroy(back);
+    job_account_destroy(job);
+}
+
 /* The document as programs see it: the values are those of sample.c, worked out by hand. */
 static void test_normal(void **state)
 {
@@ -438,6 +469,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slurm_end),
         cmocka_unit_test(test_round_trip_of_a_job),
         cmocka_unit_test(test_normal),
         cmocka_unit_test(test_round_trip_of_a_run),
