@@ -72,7 +72,8 @@ static int usage(void)
     fputs("usage: jobio-record --job ID [--restart N] [--timeout SPAN] < RECORD\n"
           "       jobio-record --backlog [OPTION...] [JOB...]\n"
           "       jobio-record --nodes [--restart N] [--timeout SPAN] JOB\n"
-          "       jobio-record --show [--json] [--timeout SPAN] JOB\n",
+          "       jobio-record --show [--json] [--timeout SPAN] JOB\n"
+          "       jobio-record --state [--restart N] [--timeout SPAN] JOB\n",
           stderr);
     return -EINVAL;
 }
@@ -208,7 +209,10 @@ int main(int argc, char *argv[])
     static const struct {
         const char *word;
         int (*run)(int argc, char *argv[]);
-    } modes[] = {{"--backlog", mode_backlog}, {"--nodes", mode_nodes}, {"--show", mode_show}};
+    } modes[] = {{"--backlog", mode_backlog},
+                 {"--nodes", mode_nodes},
+                 {"--show", mode_show},
+                 {"--state", mode_state}};
 
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)
         if (!strcmp(argv[1], modes[i].word))

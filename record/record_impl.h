@@ -10,11 +10,12 @@
 
 #define EXIT_USAGE 2
 #define EXIT_LEFT 3   /* jobs remain in the backlog */
-#define EXIT_NO_JOB 4 /* of --nodes */
+#define EXIT_NO_JOB 4 /* of --nodes and --state */
 
 int mode_backlog(int argc, char *argv[]);
 int mode_nodes(int argc, char *argv[]);
 int mode_show(int argc, char *argv[]);
+int mode_state(int argc, char *argv[]);
 
 /* Returns the AdminComment of the job in slurmctld, malloc'd; NULL: none. */
 char *find_live_comment(const struct accounting_id *id);

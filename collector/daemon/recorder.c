@@ -16,19 +16,23 @@
 /* Limit of children at once: each sends requests to slurmctld. */
 #define AT_ONCE 4
 #define WAITING_MAX 4096
-/* The exit status of jobio-record --nodes for an unknown job. */
+/* The exit status of jobio-record --nodes and --state for an unknown job. */
 #define EXIT_NO_JOB 4
 /* Limit of the names of a job's nodes. The largest pipe that root's limit allows by default. */
 #define NODES_MAX (1 << 20)
+/* Limit of the answer of --state, with what libslurm may print before it. */
+#define STATE_MAX 4096
 
 struct job {
     struct recorder *recorder;
     struct job *next;
     uint32_t jobid, restart;
-    char *record; /* NULL: list the nodes of the job */
+    char *record; /* NULL: a question about the job */
     recorder_done_f done;
     recorder_nodes_f nodes_done;
     char *nodes; /* NULL: not listed */
+    recorder_state_f state_done;
+    struct slurm_end end;
     void *arg;
     pid_t pid; /* 0: queued */
     int error_fd;
@@ -118,8 +122,9 @@ static int spawn(struct job *job, int in, int out)
     char id[16], restart[16], timeout[16];
     char *program = job->recorder->program;
     char *record[] = {program, "--job", id, "--restart", restart, "--timeout", timeout, NULL};
-    char *nodes[] = {program, "--nodes", "--restart", restart, "--timeout", timeout, id, NULL};
-    char **argv = job->record ? record : nodes;
+    char *mode = job->nodes_done ? "--nodes" : "--state";
+    char *question[] = {program, mode, "--restart", restart, "--timeout", timeout, id, NULL};
+    char **argv = job->record ? record : question;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none;
@@ -155,6 +160,8 @@ static void finish(struct job *job, int result, const struct error *error)
     recorder->n--;
     if (job->nodes_done)
         job->nodes_done(result, job->nodes, error, job->arg);
+    else if (job->state_done)
+        job->state_done(result, &job->end, error, job->arg);
     else
         job->done(result, error, job->arg);
     job_free(job);
@@ -184,6 +191,39 @@ static int read_nodes(struct job *job, struct error *error)
     return *job->nodes ? 0 : error_set(error, -EIO, "%s printed no nodes", job->recorder->program);
 }
 
+/* The line "state FAILED 1:0", behind whatever else libslurm printed. */
+static int parse_state(const char *text, struct slurm_end *ret)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        char name[16];
+        unsigned code = 0, signal = 0;
+        int n;
+
+        line += *line == '\n';
+        n = sscanf(line, "state %15[A-Z_] %u:%u", name, &code, &signal);
+        if (n < 1 || strncmp(line, "state ", strlen("state ")) != 0)
+            continue;
+        if (!strcmp(name, "RUNNING") || !strcmp(name, "COMPLETING"))
+            return -EAGAIN;
+        *ret = (struct slurm_end){slurm_state_parse(name), n == 3, code, signal};
+        return ret->state != SLURM_STATE_UNKNOWN ? 0 : -EIO;
+    }
+    return -EIO;
+}
+
+static int read_state(struct job *job, struct error *error)
+{
+    char text[STATE_MAX];
+    ssize_t n = read(job->error_fd, text, sizeof(text) - 1);
+    int r;
+
+    text[n > 0 ? n : 0] = '\0';
+    r = parse_state(text, &job->end);
+    if (r == -EAGAIN)
+        return error_set(error, r, "the job has not ended");
+    return r < 0 ? error_set(error, r, "%s printed no state", job->recorder->program) : 0;
+}
+
 static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *arg)
 {
     struct job *job = arg;
@@ -192,15 +232,15 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
 
     (void)source;
     job->recorder->running--;
-    if (job->nodes_done && info->si_code == CLD_EXITED && info->si_status == 0) {
-        result = read_nodes(job, &error);
+    if (!job->record && info->si_code == CLD_EXITED && info->si_status == 0) {
+        result = job->nodes_done ? read_nodes(job, &error) : read_state(job, &error);
         finish(job, result, &error);
         return 0;
     }
     read_words(job, &error);
     if (info->si_code == CLD_EXITED && info->si_status == 0)
         result = 0;
-    else if (job->nodes_done && info->si_code == CLD_EXITED && info->si_status == EXIT_NO_JOB)
+    else if (!job->record && info->si_code == CLD_EXITED && info->si_status == EXIT_NO_JOB)
         result = -ESRCH;
     else if (info->si_code != CLD_EXITED)
         result = error_set(&error, -ETIMEDOUT, "ended by signal %d", info->si_status);
@@ -320,16 +360,36 @@ int recorder_start(struct recorder *recorder, uint32_t jobid, uint32_t restart, 
     return add_job(recorder, job, error);
 }
 
-int recorder_list_nodes(struct recorder *recorder, uint32_t jobid, uint32_t restart,
-                        recorder_nodes_f done, void *arg, struct error *error)
+static struct job *question_create(uint32_t jobid, uint32_t restart, void *arg)
 {
     struct job *job = calloc(1, sizeof(*job));
 
     if (!job)
-        return error_set(error, -ENOMEM, "no memory for a query");
+        return NULL;
     job->jobid = jobid;
     job->restart = restart;
-    job->nodes_done = done;
     job->arg = arg;
+    return job;
+}
+
+int recorder_list_nodes(struct recorder *recorder, uint32_t jobid, uint32_t restart,
+                        recorder_nodes_f done, void *arg, struct error *error)
+{
+    struct job *job = question_create(jobid, restart, arg);
+
+    if (!job)
+        return error_set(error, -ENOMEM, "no memory for a query");
+    job->nodes_done = done;
+    return add_job(recorder, job, error);
+}
+
+int recorder_ask_state(struct recorder *recorder, uint32_t jobid, uint32_t restart,
+                       recorder_state_f done, void *arg, struct error *error)
+{
+    struct job *job = question_create(jobid, restart, arg);
+
+    if (!job)
+        return error_set(error, -ENOMEM, "no memory for a query");
+    job->state_done = done;
     return add_job(recorder, job, error);
 }

@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/error.h"
+#include "common/slurm_state.h"
 
 struct recorder;
 
@@ -34,6 +35,13 @@ typedef void (*recorder_nodes_f)(int result, const char *nodes, const struct err
 /* Query Slurm for the nodes of the job; otherwise as recorder_start(). */
 int recorder_list_nodes(struct recorder *recorder, uint32_t jobid, uint32_t restart,
                         recorder_nodes_f done, void *arg, struct error *error);
+/* end: how the run ended. result -EAGAIN: Slurm has not ended it yet; -ESRCH: Slurm has no such
+ * job; other negative errnos: Slurm was not queried. */
+typedef void (*recorder_state_f)(int result, const struct slurm_end *end, const struct error *error,
+                                 void *arg);
+/* Query Slurm for the state of the job; otherwise as recorder_start(). */
+int recorder_ask_state(struct recorder *recorder, uint32_t jobid, uint32_t restart,
+                       recorder_state_f done, void *arg, struct error *error);
 /* The number of records that are being written or queued. */
 size_t recorder_pending(const struct recorder *recorder);
 

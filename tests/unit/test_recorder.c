@@ -196,6 +196,64 @@ int sd_event_add_time_relative(sd_event *e, sd_event_source **source, clockid_t 
     return real(e, source, clock, usec, accuracy, handler, arg);
 }
 
+static struct slurm_end last_end;
+
+static void on_state(int result, const struct slurm_end *end, const struct error *error, void *arg)
+{
+    last_end = *end;
+    on_done(result, error, arg);
+}
+
+static void ask_state(const char *script)
+{
+    struct error error;
+
+    start(script, 0);
+    assert_int_equal(recorder_ask_state(recorder, 17, 2, on_state, &done, &error), 0);
+    wait_for(1);
+    done = 0;
+    recorder_destroy(recorder);
+    recorder = NULL;
+}
+
+static void assert_end(enum slurm_state state, bool has_exit, unsigned code, unsigned signal)
+{
+    assert_int_equal(last_result, 0);
+    assert_int_equal(last_end.state, state);
+    assert_int_equal(last_end.has_exit, has_exit);
+    assert_int_equal(last_end.exit_code, code);
+    assert_int_equal(last_end.exit_signal, signal);
+}
+
+static void test_ask_state(void **state)
+{
+    (void)state;
+    ask_state("[ \"$*\" = '--state --restart 2 --timeout 30000ms 17' ] && echo state FAILED 3:0");
+    assert_end(SLURM_STATE_FAILED, true, 3, 0);
+    /* What libslurm prints is not the answer. */
+    ask_state("echo 'slurm: warning: state FAILED' >&2; echo state CANCELLED 0:15");
+    assert_end(SLURM_STATE_CANCELLED, true, 0, 15);
+    ask_state("echo state OUT_OF_MEMORY 0:125");
+    assert_end(SLURM_STATE_OOM, true, 0, 125);
+    ask_state("echo state REQUEUED");
+    assert_end(SLURM_STATE_REQUEUED, false, 0, 0);
+    ask_state("echo state RUNNING");
+    assert_int_equal(last_result, -EAGAIN);
+    ask_state("echo state COMPLETING");
+    assert_int_equal(last_result, -EAGAIN);
+    ask_state("echo no such job >&2; exit 4");
+    assert_int_equal(last_result, -ESRCH);
+    assert_string_equal(last_error.text, "no such job");
+    ask_state("echo slurmctld is down >&2; exit 1");
+    assert_int_equal(last_result, -EIO);
+    assert_string_equal(last_error.text, "slurmctld is down");
+    ask_state("echo state UNHEARD_OF 0:0");
+    assert_int_equal(last_result, -EIO);
+    assert_int_equal(last_end.state, SLURM_STATE_UNKNOWN);
+    ask_state("exit 0");
+    assert_int_equal(last_result, -EIO);
+}
+
 /* The child is killed and reaped. */
 static void test_no_timer(void **state)
 {
@@ -220,6 +278,7 @@ int main(void)
         TEST(test_no_program),
         TEST(test_storm),
         TEST(test_list_nodes),
+        TEST(test_ask_state),
         TEST(test_no_timer),
     };
     int fd = mkstemp(program), r;
