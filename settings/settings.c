@@ -139,6 +139,7 @@ static const struct key keys[] = {
     KEY("report", "summary", summary, parse_summary, 0, 0, false),
     KEY("report", "record", record, parse_record, 0, 0, false),
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
+    KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
     KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
@@ -195,6 +196,7 @@ struct settings *settings_create(void)
     settings->log_level = LOG_LEVEL_INFO;
     settings->summary = SUMMARY_SHORT;
     settings->record = RECORD_JOB_END;
+    settings->job_state = true;
     settings->record_program = strdup(JOBIO_LIBEXECDIR "/jobio-record");
     settings->interval_ns = 10 * NS_PER_S;
     settings->keep_ns = 90 * NS_PER_DAY;

@@ -38,6 +38,7 @@ struct settings {
     enum summary summary;
     enum settings_record record;
     char *record_program;
+    bool job_state; /* learn from Slurm how jobs ended */
     uint64_t interval_ns;
     enum settings_backend backend;
     bool services; /* count the services of the node, too */

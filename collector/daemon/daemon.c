@@ -20,6 +20,7 @@
 #include "collector/daemon/events.h"
 #include "collector/daemon/history_sink.h"
 #include "collector/daemon/instance.h"
+#include "collector/daemon/job_states.h"
 #include "collector/daemon/live_view.h"
 #include "collector/daemon/metrics.h"
 #include "collector/daemon/metrics_push.h"
@@ -39,7 +40,6 @@
 #include "collector/probe/selftest.h"
 #include "collector/sample/sampler.h"
 #include "collector/store/query.h"
-#include "collector/store/store.h"
 #include "collector/store/writer.h"
 #include "collector/track/services.h"
 #include "collector/track/tracker.h"
@@ -73,6 +73,7 @@ struct daemon {
     struct query *query; /* short questions: the live view, the status, peers, one job */
     struct query *large; /* questions that may use all of their time */
     struct recorder *recorder;
+    struct job_states *job_states;
     struct baselines *baselines;
     struct notes *notes;
     struct node_state *node_state;
@@ -130,6 +131,7 @@ static void on_job_over(const struct job_account *job, void *arg)
 
     if (node_queue_job_ended(metrics_push_queue(d->push), &job->key) < 0)
         log_error("job %u: no memory to deliver it", job->key.jobid);
+    job_states_add(d->job_states, job);
 }
 
 static void on_queued(void *arg)
@@ -144,24 +146,25 @@ static void on_queued(void *arg)
         step_queue_notify(sink);
 }
 
-/* An unusable store is left as it is, and jobiod does not start. Nothing is lost until it is usable
- * again: the maps exist already, and plugins tag steps without jobiod. */
 static int create_store(struct daemon *d, struct error *error)
 {
-    const struct store_options options = {
-        .path = d->store_path,
-        .node = d->node,
-        .keep_ns = d->settings->keep_ns,
-        .keep_bytes = d->settings->keep_bytes,
-    };
-    int r;
+    const struct store_options options = {.path = d->store_path,
+                                          .node = d->node,
+                                          .keep_ns = d->settings->keep_ns,
+                                          .keep_bytes = d->settings->keep_bytes};
 
-    /* Migrating a store of an older release may take longer than the start timeout of systemd. */
-    (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
-    r = store_open(&d->store, &options, error);
-    if (store_error_lasts(r))
-        r = -ENOTRECOVERABLE;
-    return r < 0 ? error_prefix(error, r, "the store") : 0;
+    return instance_open_store(&d->store, &options, error);
+}
+
+static int create_recorder(struct daemon *d, struct error *error)
+{
+    const char *const *sinks = history_sink_names(d->settings);
+    int r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
+    const struct job_states_options options = {d->loop, d->recorder, sinks, on_queued, d};
+
+    if (r < 0 || !d->settings->job_state)
+        return r;
+    return job_states_create(&d->job_states, &options, d->store, error);
 }
 
 static int create_counting(struct daemon *d, struct error *error)
@@ -254,6 +257,7 @@ static int create_tracker(struct daemon *d, struct error *error)
     d->store = NULL;
     tracker_attach(d->tracker, d->writer);
     notes_attach(d->notes, d->writer);
+    job_states_attach(d->job_states, d->writer);
     r = question_queries_create(&d->query, &d->large, d->loop, d->store_path, error);
     if (r < 0)
         return r;
@@ -465,7 +469,7 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_store(d, error);
     if (!r)
-        r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
+        r = create_recorder(d, error);
     if (!r)
         r = create_node_state(d, error);
     if (!r)
@@ -531,6 +535,7 @@ void daemon_destroy(struct daemon *d)
     history_sink_stop(d->sink);
     node_state_destroy(d->node_state);
     writer_destroy(d->writer);
+    job_states_destroy(d->job_states);
     history_sink_destroy(d->sink);
     notes_destroy(d->notes);
     peer_requests_destroy(d->peer_requests);

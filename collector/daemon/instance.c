@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "common/call.h"
@@ -70,4 +71,17 @@ int instance_lock(const char *runtime_dir, struct error *error)
     if (ftruncate(fd, 0) < 0 || write(fd, pid, strlen(pid)) < 0)
         return error_errno(error, -errno, "cannot write %s", path);
     return TAKE_FD(fd);
+}
+
+int instance_open_store(struct store **ret, const struct store_options *options,
+                        struct error *error)
+{
+    int r;
+
+    /* Migrating a store of an older release may take longer than the start timeout of systemd. */
+    (void)sd_notify(0, "EXTEND_TIMEOUT_USEC=1800000000");
+    r = store_open(ret, options, error);
+    if (store_error_lasts(r))
+        r = -ENOTRECOVERABLE;
+    return r < 0 ? error_prefix(error, r, "the store") : 0;
 }

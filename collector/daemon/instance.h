@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "collector/store/store.h"
 #include "common/error.h"
 
 /* The directory of BPF maps of a runtime directory, malloc'd, so that several jobiod can run on one
@@ -15,5 +16,10 @@ int instance_make_dir(const char *path, mode_t mode, struct error *error);
 /* Returns the file descriptor of the lock, which ends with the process. -EBUSY: another jobiod
  * serves this runtime directory. */
 int instance_lock(const char *runtime_dir, struct error *error);
+/* Open the store. An unusable one is left as it is, and jobiod does not start: -ENOTRECOVERABLE.
+ * Nothing is lost until it is usable again: the maps exist already, and plugins tag steps without
+ * jobiod. */
+int instance_open_store(struct store **ret, const struct store_options *options,
+                        struct error *error);
 
 #endif
