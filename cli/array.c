@@ -94,6 +94,7 @@ static void add_task(struct gathered *g, const struct history_row *row)
         .task = row->array_task,
         .jobid = row->jobid,
         .ended = row->ended,
+        .slurm_state = row->slurm.state,
         .complete = row->complete,
         .values = {[ARRAY_ELAPSED] = (double)row->elapsed_ns / NS_PER_S,
                    [ARRAY_WAITING] = wait < 1 ? wait : 1,

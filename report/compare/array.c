@@ -202,6 +202,7 @@ static struct json_object *task_json(struct tree *t, const struct array_task *ta
     tree_put_u64(t, o, "task", task->task);
     tree_put_u64(t, o, "jobid", task->jobid);
     tree_put_text(t, o, "state", task->ended ? "ended" : "running");
+    tree_put_text(t, o, "slurm_state", slurm_state_name(task->slurm_state));
     tree_put_bool(t, o, "complete", task->complete);
     for (int m = 0; m < ARRAY_MEASURES; m++)
         tree_put_number(t, o, array_measure_name((enum array_measure)m), task->values[m], TREE_FEW);

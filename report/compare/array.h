@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/slurm_state.h"
 #include "report/compare/profile.h"
 
 struct json_object;
@@ -26,6 +27,7 @@ struct array_task {
     uint32_t task, jobid;
     bool ended, complete;
     double values[ARRAY_MEASURES];
+    enum slurm_state slurm_state;
 };
 
 /* sum: for ARRAY_WAITING the waiting of all tasks over their run time. */

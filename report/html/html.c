@@ -92,6 +92,8 @@ static void put_facts(const struct html *h)
          units_elapsed(job->elapsed_ns, elapsed));
     fact(h->out, "Start", job->start_ns ? date(job->start_ns, start) : NULL);
     fact(h->out, "End", job->ended ? date(job->end_ns, end) : "still running");
+    if (job->slurm.state != SLURM_STATE_UNKNOWN)
+        fact(h->out, "State", summary_state(job, text));
     if (job->command) {
         (void)snprintf(text, sizeof(text), "%d", job->exit_status);
         fact(h->out, "Exit status", text);

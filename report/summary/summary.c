@@ -104,6 +104,21 @@ char *summary_job_number(const struct job_account *job, char buf[SUMMARY_NUMBER]
     return buf;
 }
 
+char *summary_state(const struct job_account *job, char buf[SUMMARY_STATE])
+{
+    const struct slurm_end *end = &job->slurm;
+    const char *name = slurm_state_name(end->state);
+    char code[SLURM_EXIT_SIZE];
+
+    if (!job->ended || !name)
+        (void)strcpy(buf, job->ended ? "ended" : "running");
+    else if (end->exit_code || end->exit_signal)
+        (void)snprintf(buf, SUMMARY_STATE, "%s (exit code %s)", name, slurm_exit_format(end, code));
+    else
+        (void)strcpy(buf, name);
+    return buf;
+}
+
 char *summary_command(char *const *command)
 {
     struct text_buffer text;

@@ -80,6 +80,9 @@ char *summary_cache(const struct io_mount *mount);
 /* "4711", for a task of an array "4700_3 (4711)". Returns buf. */
 #define SUMMARY_NUMBER 40
 char *summary_job_number(const struct job_account *job, char buf[SUMMARY_NUMBER]);
+/* "running", "ended", or how Slurm ended it: "COMPLETED", "FAILED (exit code 3:0)". Returns buf. */
+#define SUMMARY_STATE 56
+char *summary_state(const struct job_account *job, char buf[SUMMARY_STATE]);
 /* The command line of `jobio run`, untrusted. NULL: out of memory. */
 char *summary_command(char *const *command);
 /* "batch", "17", for a component of a heterogeneous job "+1.batch". Returns buf. */

@@ -62,13 +62,12 @@ char *text_who(const struct job_account *job)
 {
     _free_ char *safe = utf8_sanitize(job->user ? job->user : "");
     _free_ char *user = safe ? layout_cut(safe, USER_COLUMNS) : NULL;
-    const char *state = job->ended ? "ended" : "running";
-    char number[SUMMARY_NUMBER];
+    char number[SUMMARY_NUMBER], state[SUMMARY_STATE];
 
     if (!user)
         return NULL;
     return text_format("%s%s%s, %s", summary_job_number(job, number), *user ? " of " : "", user,
-                       state);
+                       summary_state(job, state));
 }
 
 void text_title(FILE *out, const struct text *t)

@@ -99,6 +99,12 @@ static void test_nothing(void **state)
     check_text(job, "I/O of job 7, running: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
     job->ended = true;
     check_text(job, "I/O of job 7, ended: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
+    job->slurm = (struct slurm_end){SLURM_STATE_COMPLETED, true, 0, 0};
+    check_text(job,
+               "I/O of job 7, COMPLETED: 0 B read, 0 B written, 0 calls; complete: 1/1 nodes\n");
+    job->slurm = (struct slurm_end){SLURM_STATE_FAILED, true, 3, 0};
+    check_text(job,
+               "I/O of job 7, FAILED (exit code 3:0): 0 B read, 0 B written, 0 calls; complete\n");
 }
 
 /* A job that was not counted is shown without numbers. */

@@ -132,9 +132,9 @@ static void test_trend_sentences(void **state)
 static void test_array(void **state)
 {
     const struct array_task tasks[] = {
-        {0, 121, true, true, {100, 0.10, 1000, 0, 10, 0}},
-        {3, 122, true, false, {200, 0.61, 3000, 5, 10, 9}},
-        {7, 120, false, true, {300, 0.12, 2000, 0, 10, 1}},
+        {0, 121, true, true, {100, 0.10, 1000, 0, 10, 0}, SLURM_STATE_COMPLETED},
+        {3, 122, true, false, {200, 0.61, 3000, 5, 10, 9}, SLURM_STATE_FAILED},
+        {7, 120, false, true, {300, 0.12, 2000, 0, 10, 1}, SLURM_STATE_UNKNOWN},
     };
     _job_ *job = job_account_create();
     CLEANUP(profile_clear) struct profile sum = {0};
@@ -145,6 +145,8 @@ static void test_array(void **state)
                           .worst_mount = "/home",
                           .worst_kind = PROFILE_META};
     _free_ char *text = NULL, *csv = NULL;
+    struct json_object *document;
+    const char *json;
     size_t size;
     FILE *out = open_memstream(&csv, &size);
 
@@ -171,6 +173,11 @@ static void test_array(void **state)
     array_csv(&array, out);
     assert_int_equal(fclose(out), 0);
     assert_non_null(strstr(csv, "\n7,120,running,yes,00:05:00,12.00,2000,0,10,1\r\n"));
+    document = array_json(&array);
+    json = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN);
+    assert_non_null(strstr(json, "\"jobid\":122,\"state\":\"ended\",\"slurm_state\":\"FAILED\","));
+    assert_non_null(strstr(json, "\"jobid\":120,\"state\":\"running\",\"complete\""));
+    json_object_put(document);
 }
 
 static void test_array_of_equals(void **state)
