@@ -113,6 +113,9 @@ static int merge_job(struct found_job *f, const struct sink_row *row)
     if (row->nodes_expected > job->nodes_expected)
         job->nodes_expected = row->nodes_expected;
     f->ended |= row->job_ended;
+    if (row->slurm_state && *row->slurm_state) /* one of its rows has it */
+        job->slurm = (struct slurm_end){slurm_state_parse(row->slurm_state), row->exit_known,
+                                        row->exit_code, row->exit_signal};
     raise_to(&f->seen_ns, row->end_ns);
     raise_to(&f->seen_ns, row->tagged_at_ns + row->elapsed_ns);
     return 0;

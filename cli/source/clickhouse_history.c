@@ -97,6 +97,10 @@ static int take_history(struct json_object *row, void *arg, struct error *error)
         .uid = (uint32_t)number_of(row, "uid"),
         .ended = ended,
         .complete = number_of(row, "complete"),
+        .slurm = {.state = slurm_state_parse(text_of(row, "slurm_state")),
+                  .has_exit = number_of(row, "exit_known"),
+                  .exit_code = (uint32_t)number_of(row, "exit_code"),
+                  .exit_signal = (uint32_t)number_of(row, "exit_signal")},
         .start_ns = number_of(row, "start_ns"),
         .end_ns = ended ? number_of(row, "end_ns") : 0,
         .elapsed_ns = number_of(row, "elapsed_ns"),
@@ -271,6 +275,31 @@ static int write_stages(const struct history_filter *filter, char **any_row, cha
     return r < 0 ? r : write_conditions(filter, WHOLE_JOB, whole_job, error);
 }
 
+/* The condition of --state; malloc'd. */
+static char *write_state(const struct history_filter *filter)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    (void)fputs(states[filter->state], out);
+    if (filter->slurm_states) {
+        (void)fputs(" AND (ended_ = 0 OR slurm_state_ IN ('\\0'", out);
+        for (unsigned state = 0; state < SLURM_STATE_COUNT; state++)
+            if (filter->slurm_states & 1u << state)
+                (void)fprintf(out, ", '%s'",
+                              state ? slurm_state_name((enum slurm_state)state) : "");
+        (void)fputs("))", out);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 static int refuse_mounts(const struct history_filter *filter, struct error *error)
 {
     if (filter->mount || filter->group == HISTORY_BY_MOUNT)
@@ -285,16 +314,18 @@ static int ask_rows(struct clickhouse *c, const struct history_filter *filter, u
                     struct found_rows *rows, struct error *error)
 {
     _free_ char *cluster = clickhouse_cluster(c), *anyone = NULL, *whose = NULL, *jobs = NULL;
+    _free_ char *state = write_state(filter);
     char from[24], since[24], until[24], limit[24];
     uint64_t year_before = filter->since_ns > YEAR_NS ? filter->since_ns - YEAR_NS : 0;
-    int r = cluster ? write_stages(filter, &anyone, &whose, error) : clickhouse_no_memory(error);
+    int r = cluster && state ? write_stages(filter, &anyone, &whose, error)
+                             : clickhouse_no_memory(error);
     struct clickhouse_value values[] = {
         {"jobs", NULL},
         {"table", c->table},
         {"cluster", cluster},
         {"anyone", anyone},
         {"whose", whose},
-        {"state", states[filter->state]},
+        {"state", state},
         {"way", filter->reverse ? "ASC" : "DESC"},
         {"from", from},
         {"since", since},

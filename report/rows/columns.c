@@ -46,6 +46,10 @@ const struct sink_column sink_columns[SINK_COLUMNS] = {
     N(longest_wait_ns),
     N(lost),
     T(incomplete),
+    T(slurm_state),
+    U32(exit_code),
+    U32(exit_signal),
+    B(exit_known),
 };
 
 /* clang-format off */

@@ -45,6 +45,9 @@ struct sink_row {
     const char *job_incomplete, *unsupported; /* JSON, as in the store */
     uint32_t uid, nodes_expected;
     bool job_ended;
+    const char *slurm_state; /* "": not known */
+    uint32_t exit_code, exit_signal;
+    bool exit_known;
     uint64_t start_ns, end_ns, job_elapsed_ns, job_longest_wait_ns, job_lost, ns_per_event;
     const char *step_name, *state, *incomplete;
     uint32_t folded;

@@ -20,7 +20,7 @@ struct sink_column {
     size_t offset; /* in struct sink_row */
 };
 /* The columns of the job and the step. Those of io_sum_columns and io_cache_columns follow. */
-#define SINK_COLUMNS 37
+#define SINK_COLUMNS 41
 extern const struct sink_column sink_columns[SINK_COLUMNS];
 
 /* The peaks of an operation: of the step, and of the whole job. Column op_NAME in ClickHouse. */

@@ -13,7 +13,8 @@ SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        write_time_ns_ AS write_time_ns, meta_requests_ AS meta_requests,
        meta_errors_ AS meta_errors, meta_time_ns_ AS meta_time_ns, errors_ AS errors,
        wait_ns_ AS wait_ns, read_max_ns_ AS read_max_ns, write_max_ns_ AS write_max_ns,
-       meta_max_ns_ AS meta_max_ns
+       meta_max_ns_ AS meta_max_ns, slurm_state_ AS slurm_state, exit_code_ AS exit_code,
+       exit_signal_ AS exit_signal, exit_known_ AS exit_known
 FROM (
     SELECT cluster, jobid, restart, holder, max(user_n) AS user_, max(uid_n) AS uid_,
            max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
@@ -30,7 +31,9 @@ FROM (
            sum(meta_time_ns_n) AS meta_time_ns_, sum(errors_n) AS errors_,
            sum(wait_ns_n) AS wait_ns_,
            max(read_max_ns_n) AS read_max_ns_, max(write_max_ns_n) AS write_max_ns_,
-           max(meta_max_ns_n) AS meta_max_ns_
+           max(meta_max_ns_n) AS meta_max_ns_,
+           max(slurm_state_n) AS slurm_state_, max(exit_code_n) AS exit_code_,
+           max(exit_signal_n) AS exit_signal_, max(exit_known_n) AS exit_known_
     FROM (
         SELECT cluster, jobid, restart, holder, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
                max(account_s) AS account_n, max(partition_s) AS partition_n, max(name_s) AS name_n,
@@ -49,7 +52,9 @@ FROM (
                sum(meta_time_ns_s) AS meta_time_ns_n, sum(errors_s) AS errors_n,
                sum(wait_ns_s) AS wait_ns_n,
                max(read_max_ns_s) AS read_max_ns_n, max(write_max_ns_s) AS write_max_ns_n,
-               max(meta_max_ns_s) AS meta_max_ns_n
+               max(meta_max_ns_s) AS meta_max_ns_n,
+               max(slurm_state_s) AS slurm_state_n, max(exit_code_s) AS exit_code_n,
+               max(exit_signal_s) AS exit_signal_n, max(exit_known_s) AS exit_known_n
         FROM (
             SELECT cluster, jobid, restart, node, version_s, user_s, uid_s, account_s,
                    partition_s, name_s, array_s, task_s,
@@ -58,7 +63,7 @@ FROM (
                    read_bytes_s, read_errors_s, read_time_ns_s, write_requests_s, write_bytes_s,
                    write_errors_s, write_time_ns_s, meta_requests_s, meta_errors_s,
                    meta_time_ns_s, errors_s, wait_ns_s, read_max_ns_s, write_max_ns_s,
-                   meta_max_ns_s,
+                   meta_max_ns_s, slurm_state_s, exit_code_s, exit_signal_s, exit_known_s,
                    arrayCount(e -> e <= 2 * start_s, later) AS holder
             FROM (
                 SELECT cluster, jobid, restart, node, max(version) AS version_s,
@@ -80,7 +85,9 @@ FROM (
                        sum(meta_time_ns) AS meta_time_ns_s, sum(errors) AS errors_s,
                        sum(wait_ns) AS wait_ns_s,
                        max(read_max_ns) AS read_max_ns_s, max(write_max_ns) AS write_max_ns_s,
-                       max(meta_max_ns) AS meta_max_ns_s
+                       max(meta_max_ns) AS meta_max_ns_s,
+                       max(slurm_state) AS slurm_state_s, max(exit_code) AS exit_code_s,
+                       max(exit_signal) AS exit_signal_s, max(exit_known) AS exit_known_s
                 FROM :table FINAL
                 WHERE (cluster, jobid, restart) IN (:jobs) :own
                 GROUP BY cluster, jobid, restart, het, step, node, tagged_at_ns

@@ -97,7 +97,11 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     timeline_read_bytes Array(UInt64),
     timeline_write_bytes Array(UInt64),
     timeline_meta_requests Array(UInt64),
-    timeline_wait_ns Array(UInt64)
+    timeline_wait_ns Array(UInt64),
+    slurm_state String,
+    exit_code UInt32,
+    exit_signal UInt32,
+    exit_known UInt8
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(toDateTime(intDiv(tagged_at_ns, 1000000000), 'UTC'))

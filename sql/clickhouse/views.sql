@@ -24,6 +24,7 @@ SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, so
        op_peak_requests_per_s, op_job_peak_bytes_per_s, op_job_peak_requests_per_s, op_size_log2,
        op_latency_log2, op_errno, timeline_start_s, timeline_width_s, timeline_read_bytes,
        timeline_write_bytes, timeline_meta_requests, timeline_wait_ns,
+       slurm_state, exit_code, exit_signal, exit_known,
        arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
     SELECT cluster, jobid, restart, later FROM (
@@ -77,7 +78,9 @@ SELECT cluster, jobid, restart, user_ AS user, uid_ AS uid, account_ AS account,
        write_requests_ AS write_requests, meta_requests_ AS meta_requests, errors_ AS errors,
        wait_ns_ / 1e9 AS wait_s,
        if(elapsed_ns_ > 0, least(100.0, round(100.0 * longest_ns_ / elapsed_ns_, 1)), NULL)
-           AS waiting_percent
+           AS waiting_percent,
+       slurm_state_ AS slurm_state, if(exit_known_ = 1, exit_code_, NULL) AS exit_code,
+       if(exit_known_ = 1, exit_signal_, NULL) AS exit_signal
 FROM (
     SELECT cluster, jobid, restart, holder, max(user_n) AS user_, max(uid_n) AS uid_,
            max(account_n) AS account_, max(partition_n) AS partition_, max(name_n) AS name_,
@@ -87,7 +90,9 @@ FROM (
            sum(steps_n) AS steps_, sum(read_bytes_n) AS read_bytes_,
            sum(read_requests_n) AS read_requests_, sum(write_bytes_n) AS write_bytes_,
            sum(write_requests_n) AS write_requests_, sum(meta_requests_n) AS meta_requests_,
-           sum(errors_n) AS errors_, sum(wait_ns_n) AS wait_ns_
+           sum(errors_n) AS errors_, sum(wait_ns_n) AS wait_ns_,
+           max(slurm_state_n) AS slurm_state_, max(exit_code_n) AS exit_code_,
+           max(exit_signal_n) AS exit_signal_, max(exit_known_n) AS exit_known_
     FROM (
         SELECT cluster, jobid, restart, holder, node, max(user_s) AS user_n, max(uid_s) AS uid_n,
                max(account_s) AS account_n, max(partition_s) AS partition_n, max(name_s) AS name_n,
@@ -99,7 +104,9 @@ FROM (
                sum(steps_s) AS steps_n, sum(read_bytes_s) AS read_bytes_n,
                sum(read_requests_s) AS read_requests_n, sum(write_bytes_s) AS write_bytes_n,
                sum(write_requests_s) AS write_requests_n, sum(meta_requests_s) AS meta_requests_n,
-               sum(errors_s) AS errors_n, sum(wait_ns_s) AS wait_ns_n
+               sum(errors_s) AS errors_n, sum(wait_ns_s) AS wait_ns_n,
+               max(slurm_state_s) AS slurm_state_n, max(exit_code_s) AS exit_code_n,
+               max(exit_signal_s) AS exit_signal_n, max(exit_known_s) AS exit_known_n
         FROM (
             SELECT cluster, jobid, restart, holder, node, max(version) AS version_s,
                    max(user) AS user_s, max(uid) AS uid_s, max(account) AS account_s,
@@ -115,7 +122,9 @@ FROM (
                    sum(read_bytes) AS read_bytes_s, sum(read_requests) AS read_requests_s,
                    sum(write_bytes) AS write_bytes_s, sum(write_requests) AS write_requests_s,
                    sum(meta_requests) AS meta_requests_s, sum(errors) AS errors_s,
-                   sum(wait_ns) AS wait_ns_s
+                   sum(wait_ns) AS wait_ns_s,
+                   max(slurm_state) AS slurm_state_s, max(exit_code) AS exit_code_s,
+                   max(exit_signal) AS exit_signal_s, max(exit_known) AS exit_known_s
             FROM jobio.v_row
             GROUP BY cluster, jobid, restart, holder, het, step, node, tagged_at_ns
         )
