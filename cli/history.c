@@ -34,7 +34,8 @@ static const char help[] =
     "                        123_4, 123_[1-4,7]. May be repeated\n"
     "  -N, --nodelist LIST   with a step on one of these nodes: n1, n[1-4]\n"
     "      --mount LIST      that used these mounts; values are for these mounts only\n"
-    "  -s, --state STATE     running or ended\n"
+    "  -s, --state LIST      R (running), ended, unknown, or how Slurm ended them, as in sacct:\n"
+    "                        CD, F, CA, TO, OOM, NF, ...\n"
     "  -S, --starttime TIME  that ran after this time (default: now-7days)\n"
     "  -E, --endtime TIME    that ran before this time (default: now)\n"
     "\n"
@@ -67,6 +68,7 @@ static const char help[] =
     "  jobio history --mount /scratch --group user --sort write\n"
     "  jobio history -u alice -S 2026-11-01 -o JobID,JobName%20,Elapsed,Read,Write,Errors\n"
     "  jobio history -j 120_[0-9] -o JobID,Elapsed,Read,Write\n"
+    "  jobio history -s F,TO,OOM -o JobID,JobName,State,ExitCode,Elapsed,Write\n"
     "  jobio history -nP -o JobID,User,Read,Write | sort -t'|' -k3 -n\n"
     "\n"
     "Exit status: 0 shown (even if no job matches), 1 failed, 2 usage.\n";
@@ -152,21 +154,19 @@ static int filter_make(struct history_options *options, struct history_filter *f
                        struct error *error)
 {
     int group = options->group ? history_group_parse(options->group) : (int)HISTORY_NO_GROUP;
-    int state = options->state ? history_state_parse(options->state) : (int)HISTORY_ANY;
 
     if (group < 0)
         return error_set(error, -EINVAL,
                          "--group \"%s\": use user, account, partition, name, mount or day",
                          options->group);
-    if (state < 0)
-        return error_set(error, -EINVAL, "--state \"%s\": use running or ended", options->state);
+    if (options->state && history_states_parse(options->state, filter, error) < 0)
+        return -EINVAL;
     if (expand(&options->jobs, "--jobs", list_of_jobs, error) < 0 ||
         expand(&options->nodes, "--nodelist", list_of_nodes, error) < 0)
         return -EINVAL;
     filter->jobs = options->jobs;
     filter->nodes = options->nodes;
     filter->group = (enum history_group)group;
-    filter->state = (enum history_state)state;
     if (filter_sort(options->sort, filter, error) < 0 || filter_lists(filter, error) < 0)
         return -EINVAL;
     return filter_times(options, filter, error);
@@ -231,6 +231,7 @@ struct writer {
     enum table_form form;
     bool json, no_header, head_printed;
     uint64_t rows, incomplete;
+    uint64_t unknown; /* ended jobs that --state left out because their state is not known */
     struct labels *anonymous; /* NULL: names are shown */
 };
 
@@ -301,6 +302,29 @@ static void write_foot(struct writer *w)
         (void)printf("%llu of these are incomplete\n", (unsigned long long)w->incomplete);
 }
 
+static int add_jobs(const struct history_row *row, void *arg)
+{
+    *(uint64_t *)arg += row->jobs;
+    return 0;
+}
+
+/* Jobs whose state is not known may be among those that were asked for: say how many. */
+static int count_unknown(struct source *source, struct writer *w, struct error *error)
+{
+    const uint32_t unknown = 1u << SLURM_STATE_UNKNOWN;
+    struct history_filter filter = *w->filter;
+
+    if (!filter.slurm_states || (filter.slurm_states & unknown))
+        return 0;
+    filter.slurm_states = unknown;
+    filter.state = HISTORY_ENDED;
+    filter.group = HISTORY_BY_DAY;
+    filter.sort = HISTORY_TIME;
+    filter.reverse = false;
+    filter.limit = 0;
+    return source_history(source, &filter, add_jobs, &w->unknown, error);
+}
+
 static int write_history(struct writer *w, struct error *error)
 {
     CLEANUP(source_closep) struct source *source = NULL;
@@ -308,6 +332,8 @@ static int write_history(struct writer *w, struct error *error)
 
     if (rc == 0)
         rc = source_history(source, w->filter, write_row, w, error);
+    if (rc >= 0 && !ferror(stdout))
+        rc = count_unknown(source, w, error);
     if (rc == -ENOMEM)
         return error_errno(error, rc, "write the history");
     if (rc < 0)
@@ -318,6 +344,10 @@ static int write_history(struct writer *w, struct error *error)
         output_error("history: no matching jobs in this period that you may see; use -S to look "
                      "further back "
                      "than 7 days");
+    if (w->unknown)
+        output_error("history: how Slurm ended %llu more job%s is not known: -s unknown lists %s",
+                     (unsigned long long)w->unknown, w->unknown == 1 ? "" : "s",
+                     w->unknown == 1 ? "it" : "them");
     return 0;
 }
 

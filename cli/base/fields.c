@@ -31,7 +31,8 @@ enum field_kind {
     FIELD_TIME,    /* uint64_t ns of I/O; parsable: seconds */
     FIELD_STAMP,   /* uint64_t ns of real time */
     FIELD_YES,     /* bool */
-    FIELD_STATE,   /* bool ended */
+    FIELD_STATE,   /* bool ended, or how Slurm ended it */
+    FIELD_EXIT,    /* struct slurm_end */
     FIELD_WAITING, /* longest_wait_ns of elapsed_ns */
 };
 
@@ -44,8 +45,8 @@ struct field {
 };
 
 /* Fields that rows of groups do not have. */
-static const char *const jobs_only[] = {"JobID",   "JobIDRaw", "Restart", "UID",
-                                        "Cluster", "State",    "Wait",    "LongestWait"};
+static const char *const jobs_only[] = {"JobID", "JobIDRaw", "Restart", "UID",        "Cluster",
+                                        "State", "ExitCode", "Wait",    "LongestWait"};
 /* The order in which columns are dropped if the line is too long. */
 static const char *const dispensable[] = {"Exact", "Errors", "Meta",     "JobName", "Elapsed",
                                           "User",  "Jobs",   "WaitTime", "Write",   "Read"};
@@ -65,7 +66,10 @@ static const struct field fields[] = {
     {"Account", FIELD_TEXT, ROW(account), 10, "the account it is charged to"},
     {"Partition", FIELD_TEXT, ROW(partition), 10, "the partition"},
     {"Cluster", FIELD_TEXT, ROW(cluster), 10, "the cluster"},
-    {"State", FIELD_STATE, ROW(ended), 7, "running or ended"},
+    {"State", FIELD_STATE, ROW(ended), 10,
+     "running, or how it ended: COMPLETED, FAILED, ... (ended: not known)"},
+    {"ExitCode", FIELD_EXIT, ROW(slurm), 8,
+     "exit code and signal, as in sacct; empty if not known"},
     {"Start", FIELD_STAMP, ROW(start_ns), 19, "when its first step began"},
     {"End", FIELD_STAMP, ROW(end_ns), 19, "when it ended"},
     {"Elapsed", FIELD_ELAPSED, ROW(elapsed_ns), 10, "time from start to end"},
@@ -310,11 +314,18 @@ static bool is_counted_number(enum field_kind kind)
            kind == FIELD_WAITING;
 }
 
+static const char *state_text(const struct history_row *row)
+{
+    if (row->slurm.state != SLURM_STATE_UNKNOWN)
+        return slurm_state_name(row->slurm.state);
+    return row->ended ? "ended" : "running";
+}
+
 static char *field_value(const struct field *field, const struct history_row *row,
                          enum table_form form)
 {
     const char *p = (const char *)row + field->offset;
-    char buf[UNITS_SIZE];
+    char buf[UNITS_SIZE], exit_code[SLURM_EXIT_SIZE];
     uint64_t value = 0;
 
     if (form == TABLE_ALIGNED && is_counted_number(field->kind) && is_unknown(row) &&
@@ -326,7 +337,9 @@ static char *field_value(const struct field *field, const struct history_row *ro
     case FIELD_JOB:
         return job_value(row);
     case FIELD_STATE:
-        return strdup(*(const bool *)p ? "ended" : "running");
+        return strdup(state_text(row));
+    case FIELD_EXIT:
+        return strdup(slurm_exit_format((const struct slurm_end *)p, exit_code));
     case FIELD_YES:
         return strdup(*(const bool *)p ? "yes" : "no");
     case FIELD_NUMBER:
@@ -458,7 +471,7 @@ int columns_row(const struct columns *columns, const struct history_row *row, en
                 return -ENOMEM;
             continue;
         }
-        if (column->field->kind == FIELD_TEXT)
+        if (column->field->kind == FIELD_TEXT || column->field->kind == FIELD_STATE)
             text_cut(text, column->width);
         table_cell(&table, text);
     }

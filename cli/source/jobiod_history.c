@@ -31,6 +31,8 @@ static void put_key(struct keys *keys, const char *key, const char *value, bool 
 
 static void put_history(struct keys *keys, const struct history_filter *filter)
 {
+    char states[HISTORY_STATES_SIZE];
+
     message_init(keys->m, "query-history");
     put_key(keys, "USER", filter->user, filter->user && strpbrk(filter->user, ",\\"));
     put_key(keys, "ACCOUNT", filter->account, true);
@@ -40,6 +42,9 @@ static void put_history(struct keys *keys, const struct history_filter *filter)
     put_key(keys, "JOBS", filter->jobs, true);
     put_key(keys, "NODES", filter->nodes, true);
     put_key(keys, "STATE", history_state_name(filter->state), true);
+    if (filter->slurm_states)
+        put_key(keys, "SLURMSTATES", history_slurm_states_format(filter->slurm_states, states),
+                true);
     put_key(keys, "GROUP", history_group_name(filter->group), true);
     put_key(keys, "REVERSE", filter->reverse ? "1" : NULL, true);
     put_key(keys, "SORT", history_sort_name(filter->sort), false);

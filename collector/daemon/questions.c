@@ -377,6 +377,19 @@ static int parse_word(const struct message *m, struct question *q, const char *k
     return 0;
 }
 
+static int parse_states(const struct message *m, struct question *q, struct error *error)
+{
+    const char *list = message_get(m, "SLURMSTATES");
+
+    if (!list)
+        return 0;
+    q->filter.slurm_states = history_slurm_states_parse(list);
+    if (!q->filter.slurm_states)
+        return error_set(error, -EINVAL, "SLURMSTATES=%s is not known", list);
+    request_applied(q->request, "SLURMSTATES");
+    return 0;
+}
+
 static int parse_query_history(const struct message *m, struct question *q, struct error *error)
 {
     uint64_t since, until, limit, reverse;
@@ -396,6 +409,8 @@ static int parse_query_history(const struct message *m, struct question *q, stru
         r = parse_word(m, q, "GROUP", history_group_parse, &group, error);
     if (!r)
         r = parse_word(m, q, "STATE", history_state_parse, &state, error);
+    if (!r)
+        r = parse_states(m, q, error);
     if (!r)
         r = parse_lists(m, q, error);
     if (r < 0)

@@ -18,6 +18,39 @@ list() {
     history -P -o JobIDRaw,Restart "$@" | tail -n +2 | tr '|' . | xargs
 }
 
+# sacct's states: also lists, codes and names
+@test "filters: how Slurm ended the jobs" {
+    [ "$(list -s F)" = 125.0 ]
+    [ "$(list -s failed,RQ)" = "125.0 123.0" ]
+    [ "$(list -s F,R)" = "124.0 125.0" ]
+    [ "$(list -s F,ended)" = "125.0 123.1 123.0" ]
+    [ "$(list -s unknown)" = 123.1 ]
+    [ "$(history -P -s F,RQ -o JobIDRaw,State,ExitCode 2> /dev/null | xargs)" = "JobIDRaw|State|ExitCode 125|FAILED|3:0 123|REQUEUED|" ]
+    split history --json -s F
+    [ "$(jq -c '.[] | [.jobid, .ended, .slurm_state, .exit_code, .exit_signal]' <<< "$out")" = '[125,true,"FAILED",3,0]' ]
+    one_line "how Slurm ended 1 more job is not known: -s unknown lists it"
+    # the note counts what the other conditions select
+    split history -P -o JobIDRaw -s F -u root
+    [ "$out$err" = $'JobIDRaw\n125' ]
+    split history -P -o JobIDRaw -s RQ --group user -u alice
+    [ "$status" = 2 ]
+    split history -P -s RQ --group user -o User,Jobs
+    [ "$out" = $'User|Jobs\nalice|1' ]
+    one_line "1 more job"
+    # a job of which it is known is not counted
+    split history -P -o JobIDRaw -s CA -j 125
+    [ "$out$err" = JobIDRaw ]
+}
+
+@test "filters: states that jobio cannot have are explained" {
+    split history -s PD
+    expect 2
+    one_line '"PD": jobio does not distinguish jobs that have not ended: use running (R)'
+    split history -s F,broken
+    expect 2
+    one_line '"broken": use running (R), ended, or states of Slurm'
+}
+
 # on_terminal COLUMNS LINES COMMAND: the output on a terminal of that size, with \n only
 on_terminal() {
     script -qec "stty cols $1 rows $2; $3" /dev/null < /dev/null | tr -d '\r'

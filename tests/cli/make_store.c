@@ -133,17 +133,19 @@ struct sample {
     uint64_t lost;
     uint32_t array_job, array_task;
     uint64_t wait_ns; /* of one thread; 0: WAIT_USUAL */
+    enum slurm_state state;
 };
 
 static const struct sample samples[] = {
-    {100, 0, 4101, "alice", "old", 30 * DAY, HOUR, true, 0, 0, 0, 0},
-    {123, 0, 4101, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0},
-    {123, 1, 4101, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0, 0, 0, 0},
-    {124, 0, 4102, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42, 0, 0, 0},
-    {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0},
-    {141, 0, 4103, "dora", "sweep", 40 * DAY, 100 * NS_PER_S, true, 0, 140, 0, 0},
-    {142, 0, 4103, "dora", "sweep", 40 * DAY, 200 * NS_PER_S, true, 0, 140, 1, 0},
-    {140, 0, 4103, "dora", "sweep", 40 * DAY, 300 * NS_PER_S, true, 0, 140, 2, 0},
+    {100, 0, 4101, "alice", "old", 30 * DAY, HOUR, true, 0, 0, 0, 0, 0},
+    {123, 0, 4101, "alice", "simulate", 4 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0,
+     SLURM_STATE_REQUEUED},
+    {123, 1, 4101, "alice", "simulate", 3 * HOUR, 2 * HOUR, true, 0, 0, 0, 0, 0},
+    {124, 0, 4102, "mallory", "a|b\033]0;evil\007\033[31mred", HOUR, HOUR, false, 42, 0, 0, 0, 0},
+    {125, 0, 0, "root", "backup", 2 * HOUR, 60 * NS_PER_S, true, 0, 0, 0, 0, SLURM_STATE_FAILED},
+    {141, 0, 4103, "dora", "sweep", 40 * DAY, 100 * NS_PER_S, true, 0, 140, 0, 0, 0},
+    {142, 0, 4103, "dora", "sweep", 40 * DAY, 200 * NS_PER_S, true, 0, 140, 1, 0, 0},
+    {140, 0, 4103, "dora", "sweep", 40 * DAY, 300 * NS_PER_S, true, 0, 140, 2, 0, 0},
 };
 
 static void put_job(struct store *store, const struct sample *sample, uint64_t now_ns)
@@ -167,6 +169,12 @@ static void put_job(struct store *store, const struct sample *sample, uint64_t n
     check(store_put_job(store, job, &error));
     put_step(store, job, STEP_BATCH, sample->lost);
     put_step(store, job, 0, 0);
+    if (sample->state != SLURM_STATE_UNKNOWN)
+        check(store_put_slurm_end(
+            store, &job->key,
+            &(struct slurm_end){sample->state, sample->state != SLURM_STATE_REQUEUED,
+                                sample->state == SLURM_STATE_FAILED ? 3 : 0, 0},
+            &error));
     job_account_destroy(job);
 }
 

@@ -112,7 +112,7 @@ history --sort jobs|--sort
 history --sort -|--sort
 history --group colour|--group
 history --group user -o JobID|no column JobID
-history -s pending|running or ended
+history -s pending|use running (R)
 history -j 12x|--jobs: "12x" is not a job
 history -j 12_[1-|"12_[1-" is not a job
 history -j 12_[3-1]|is not a job

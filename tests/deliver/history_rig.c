@@ -72,3 +72,39 @@ void rig_put_odd_jobs(void)
     }
     job_account_destroy(job);
 }
+
+void rig_put_state(uint32_t jobid, enum slurm_state state)
+{
+    const struct slurm_end end = {state, state != SLURM_STATE_REQUEUED, jobid, 9};
+    struct job_account *job = job_make(jobid, NOW);
+    struct error error;
+
+    assert_ok(store_put_slurm_end(opened, &job->key, &end, &error), error);
+    assert_ok(store_outbox_put_job(opened, &job->key, "history", &error), error);
+    job_account_destroy(job);
+}
+
+void rig_make_old_table(void)
+{
+    static const char *const newer[] = {"array_job",
+                                        "array_task",
+                                        "op_sequential_requests",
+                                        "op_random_requests",
+                                        "timeline_start_s",
+                                        "timeline_width_s",
+                                        "timeline_read_bytes",
+                                        "timeline_write_bytes",
+                                        "timeline_meta_requests",
+                                        "timeline_wait_ns",
+                                        "slurm_state",
+                                        "exit_code",
+                                        "exit_signal",
+                                        "exit_known"};
+    char sql[128];
+
+    clickhouse_do(&rig_server, "DROP TABLE jobio.v_row");
+    for (size_t i = 0; i < ARRAY_SIZE(newer); i++) {
+        (void)snprintf(sql, sizeof(sql), "ALTER TABLE jobio.io DROP COLUMN %s", newer[i]);
+        clickhouse_do(&rig_server, sql);
+    }
+}

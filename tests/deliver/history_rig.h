@@ -21,4 +21,9 @@ void rig_assert_answer(const char *sql, const char *want);
  * operations. */
 void rig_put_odd_jobs(void);
 
+/* Store how Slurm ended the job, and queue a row of it. */
+void rig_put_state(uint32_t jobid, enum slurm_state state);
+/* Make the table that of the first release, without the columns of newer ones. */
+void rig_make_old_table(void);
+
 #endif

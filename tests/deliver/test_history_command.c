@@ -174,7 +174,13 @@ static void put_all(void)
     feed_end(3);
     rig_put_odd_jobs();
     put_array();
+    rig_put_state(1, SLURM_STATE_FAILED);
+    rig_put_state(142, SLURM_STATE_REQUEUED);
     feed_open(rig_server.url);
+    feed_until(!feed_stats().waiting);
+    /* As jobiod does: the rows were delivered before the state is known. */
+    rig_put_state(3, SLURM_STATE_TIMEOUT);
+    step_queue_notify(feed.sink);
     feed_until(!feed_stats().waiting);
 }
 
@@ -213,6 +219,12 @@ static const char *const answered[] = {
     "history @ -S @0 -s running -P",
     "history @ -S @0 -s ended --sort -errors -P",
     "history @ -S @0 --sort elapsed -n 2 -P",
+    "history @ -S @0 -P -o JobID,Restart,State,ExitCode",
+    "history @ -S @0 -s F,TO -P -o JobID,State,ExitCode",
+    "history @ -S @0 -s RQ,unknown --json",
+    "history @ -S @0 -s R,F -P -o JobID,State",
+    "history @ -S @0 -s CA --group user -P",
+    "history @ -S @0 -s unknown -P -o JobID,State",
     "history @ -S @0 --group user -P",
     "history @ -S @0 --group account --json",
     "history @ -S @0 --group day --sort jobs -n 1 -u bob -P",
@@ -352,23 +364,6 @@ static void test_own_jobs_only(void **state)
     }
 }
 
-/* The table of the first release. */
-static void make_old_table(void)
-{
-    static const char *const newer[] = {
-        "array_job",           "array_task",           "op_sequential_requests",
-        "op_random_requests",  "timeline_start_s",     "timeline_width_s",
-        "timeline_read_bytes", "timeline_write_bytes", "timeline_meta_requests",
-        "timeline_wait_ns"};
-    char sql[128];
-
-    clickhouse_do(&rig_server, "DROP TABLE jobio.v_row");
-    for (size_t i = 0; i < ARRAY_SIZE(newer); i++) {
-        (void)snprintf(sql, sizeof(sql), "ALTER TABLE jobio.io DROP COLUMN %s", newer[i]);
-        clickhouse_do(&rig_server, sql);
-    }
-}
-
 static char *columns(void)
 {
     return clickhouse_ask(&rig_server, "SELECT name, type FROM system.columns"
@@ -384,7 +379,7 @@ static void test_old_table(void **state)
     int status;
 
     (void)state;
-    make_old_table();
+    rig_make_old_table();
     put_task(141, 10, 0, NOW + 300 * SECOND);
     feed_open(rig_server.url);
     feed_until(!feed_stats().waiting);

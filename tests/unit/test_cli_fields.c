@@ -91,8 +91,25 @@ static void test_any_case_and_widths(void **state)
     (void)state;
     expect("jobid%4,USER%-6,jobname%6,read%-8,state", &sample, false,
            "Job+ User   JobNa+ Read     State\n"
-           "---- ------ ------ -------- -------\n"
+           "---- ------ ------ -------- ----------\n"
            " 123 alice  a-rat+ 4.0 KiB  ended\n");
+}
+
+static void test_state_and_exit_code(void **state)
+{
+    struct history_row row = sample;
+
+    (void)state;
+    row.slurm = (struct slurm_end){SLURM_STATE_OOM, true, 0, 125};
+    expect("State,ExitCode", &row, true, "State|ExitCode\nOUT_OF_MEMORY|0:125\n");
+    expect("State,ExitCode", &row, false,
+           "State      ExitCode\n---------- --------\nOUT_OF_ME+    0:125\n");
+    row.slurm = (struct slurm_end){SLURM_STATE_REQUEUED, false, 0, 0};
+    expect("State,ExitCode", &row, true, "State|ExitCode\nREQUEUED|\n");
+    expect("State,ExitCode", &sample, true, "State|ExitCode\nended|\n");
+    row = sample;
+    row.ended = false;
+    expect("State,ExitCode", &row, true, "State|ExitCode\nrunning|\n");
 }
 
 static void test_numbers_are_never_cut(void **state)
@@ -140,8 +157,8 @@ static void test_untrusted_text(void **state)
     expect("User,JobName,Exact", &row, true, "User|JobName|Exact\n|a?b?[31m?|no\n");
     row.name = "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4"; /* five letters, ten bytes */
     expect("JobName%5,State", &row, false,
-           "JobN+ State\n----- -------\n\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4 ended\n");
-    expect("JobName%3,State", &row, false, "Jo+ State\n--- -------\n\xc3\xa4\xc3\xb6+ ended\n");
+           "JobN+ State\n----- ----------\n\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4 ended\n");
+    expect("JobName%3,State", &row, false, "Jo+ State\n--- ----------\n\xc3\xa4\xc3\xb6+ ended\n");
 }
 
 static void test_default_fits_80_columns(void **state)
@@ -218,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_aligned),
         cmocka_unit_test(test_task_of_an_array),
         cmocka_unit_test(test_any_case_and_widths),
+        cmocka_unit_test(test_state_and_exit_code),
         cmocka_unit_test(test_numbers_are_never_cut),
         cmocka_unit_test(test_parsable_is_exact),
         cmocka_unit_test(test_no_share_is_above_all),
