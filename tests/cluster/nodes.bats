@@ -65,6 +65,15 @@ write 1010 4106000 0"
     [ "$(at n1 history -P -o JobID,Exact | grep "^$id|")" = "$id|yes" ]
 }
 
+@test "the first node asks how Slurm ended the job; the others show it as ended" {
+    id=$(< $cluster_dir/main)
+    wait_for 120 eval '[ "$(at n1 history -P -n -o State,ExitCode -j '"$id"')" = "COMPLETED|0:0" ]'
+    for name in n2 n3 n4; do
+        same "ended|" "$(at $name history -P -n -o State,ExitCode -j "$id")"
+    done
+    at n2 history -P -n -s CD -j "$id" 2>&1 | tee /dev/stderr | grep -q 'Slurm ended 1 more job is not known'
+}
+
 # Rank 3 wrote 40 %, 1.6 times the mean.
 @test "the full summary lists each node and the imbalance between them" {
     id=$(four_ranks --io-summary=full)

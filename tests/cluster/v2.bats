@@ -273,6 +273,57 @@ END
     record "$off" | jq -e .complete
 }
 
+# states JOB...: how the jobs ended according to jobio, oldest first
+states() {
+    jobio history -P -n -o JobIDRaw,Restart,State,ExitCode --sort -time -j "$(IFS=,; echo "$*")"
+}
+
+@test "jobio learns how Slurm ended a job: also without its record, and after a restart" {
+    local ok failed cancelled late requeued signalled missed lines
+    late=$(submit alice -t 0:01 --wrap 'work write:/scratch/s1:1:1000; sleep 1000')
+    ok=$(submit alice --wrap 'work write:/scratch/s2:1:1000')
+    failed=$(submit alice --wrap 'work write:/scratch/s3:1:1000; exit 3')
+    cancelled=$(submit alice --wrap 'work write:/scratch/s4:1:1000; : > /scratch/s4.done; sleep 1000')
+    requeued=$(submit alice --requeue --wrap 'work write:/scratch/s5:1:1000; : > /scratch/s5.done; sleep 1000')
+    wait_for 120 test -e /scratch/s4.done -a -e /scratch/s5.done
+    scancel "$cancelled"
+    scontrol requeuehold "$requeued"
+    lines="$ok|0|COMPLETED|0:0
+$failed|0|FAILED|3:0
+$cancelled|0|CANCELLED|0:15
+$requeued|0|REQUEUED|"
+    wait_for 120 eval 'same "$lines" "$(states $ok $failed $cancelled $requeued)"'
+
+    # the selection, and both pages
+    same "$failed" "$(jobio history -P -n -o JobIDRaw -s F -j "$ok,$failed,$cancelled,$requeued")"
+    same "$failed $cancelled" "$(jobio history -P -n -o JobIDRaw --sort -time -s f,CA \
+        -j "$ok,$failed,$cancelled,$requeued" | xargs)"
+    job_json "$failed" | jq -e '.job | [.state, .slurm_state, .exit_code, .exit_signal] == ["ended", "FAILED", 3, 0]'
+    [[ $(jobio job "$failed" | head -n 1) == *"job $failed of alice, FAILED (exit code 3:0)"* ]]
+    [[ $(jobio job "$ok" | head -n 1) == *"job $ok of alice, COMPLETED"[,:]* ]]
+    same FAILED "$(sql "SELECT slurm_state FROM v_job WHERE jobid = $failed")"
+
+    # without a record; and the job that ends while jobiod is down
+    sed -i 's/^interval.*/&\n[report]\nrecord = off/' /etc/jobio/jobio.conf
+    systemctl restart jobiod
+    signalled=$(submit alice --wrap 'work write:/scratch/s6:1:1000; kill -9 $$')
+    wait_for 120 eval 'same "$signalled|0|FAILED|0:9" "$(states $signalled)"'
+    [ -z "$(record "$signalled")" ]
+    missed=$(submit alice --wrap 'work write:/scratch/s7:1:1000; : > /scratch/s7.done; sleep 5; exit 7')
+    wait_for 120 test -e /scratch/s7.done
+    systemctl stop jobiod
+    job_wait "$missed" 120
+    systemctl start jobiod
+    wait_for 120 eval 'same "$missed|0|FAILED|7:0" "$(states $missed)"'
+    sed -i '/^.report.$/,+1d' /etc/jobio/jobio.conf
+    systemctl restart jobiod
+    wait_for 240 eval 'same "$late|0|TIMEOUT|0:15" "$(states $late)"'
+    for id in $failed $cancelled $signalled $late; do
+        same "$(job_field "$id" JobState)|$(job_field "$id" ExitCode)" "$(states "$id" | cut -d'|' -f 3-)"
+    done
+    scancel "$requeued"
+}
+
 @test "the summary of a small job has at most two lines" {
     id=$(submit alice --wrap 'echo hi')
     job_wait "$id"
