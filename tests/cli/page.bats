@@ -10,6 +10,11 @@ setup_file() {
     for kind in rich large evil old; do
         "$JOBIO_BUILD/tests/cli/make_page" $kind > "$PAGES/$kind.html"
     done
+    # recorded accounts of real jobs
+    for kind in no-space python one-writer; do
+        "$JOBIO_BUILD/tests/cli/make_page" "$BATS_TEST_DIRNAME/../data/causes/$kind.json" \
+            "$BATS_TEST_DIRNAME/../../contrib/advice" > "$PAGES/$kind.html"
+    done
 }
 
 # browser [OPTION]... FILE: its output and its log, separately; dark is 0, light is 1
@@ -132,10 +137,11 @@ measured() {
     done
 }
 
-@test "text does not overlap or leave the page, on a desktop and on a phone" {
+@test "text does not overlap, break or leave the page, wide tables say so, and failures come first" {
     need_browser
-    for kind in rich large evil old; do
-        for width in 1280 400; do
+    for kind in rich large evil old no-space python one-writer; do
+        for width in 1280 800 400; do
+            [[ $width != 800 || $kind == *-* ]] || continue
             said=$(measured $width 1 $kind)
             [ "$(jq -c .wrong <<< "$said")" = '[]' ] || { echo "$kind at $width: $said"; false; }
             [ "$(jq .looked_at <<< "$said")" -gt 20 ]
