@@ -66,6 +66,25 @@ teardown_file() {
     done < "$T/links"
 }
 
+# clicks FROM TO: how many, along the links in cells, from one dashboard to the other; nothing: no way
+clicks() {
+    local known=$1 n
+    for n in 1 2 3 4; do
+        known+=" $(jq -r --arg known "$known" 'select(.uid | IN($known | split(" ")[])) | .. | .url? // empty |
+            capture("^/d/(?<uid>[a-z-]+)").uid' "$GRAFANA"/*.json | sort -u | tr '\n' ' ')"
+        [[ " $known" != *" $2 "* ]] || { echo $n; return; }
+    done
+}
+
+@test "a job is two clicks from the fleet and from each list, in metrics and in the history" {
+    [ "$(clicks jobio-fleet jobio-job)" = 1 ]
+    [ "$(clicks jobio-user jobio-job)" = 1 ]
+    [ "$(clicks jobio-mount jobio-job)" -le 2 ]
+    [ "$(clicks jobio-history jobio-history-job)" = 1 ]
+    [ "$(clicks jobio-history-user jobio-history-job)" = 1 ]
+    [ "$(clicks jobio-history-mount jobio-history-job)" -le 2 ]
+}
+
 @test "Prometheus accepts the rules, and each recording rule has a result" {
     promtool check config "$T/prometheus.yml"
     curl -sSf "$SERVER/api/v1/rules" > "$T/rules.json"

@@ -10,6 +10,9 @@ inputs
    else fault("id, uid or schemaVersion") end),
   (if (.time.from | startswith("now-")) and .time.to == "now" then empty else fault("an absolute time") end),
   (if (.tags | index("jobio")) and .title and .description then empty else fault("no tag, title or description") end),
+  (if .refresh | test("^[0-9]+[sm]$") then empty else fault("no refresh") end),
+  (if any(.links[]; .type == "dashboards" and .tags == ["jobio"] and .includeVars and .keepTime) then empty
+   else fault("no links to the other dashboards") end),
   ([.panels[].id] | if length == (unique | length) and all(type == "number") then empty else fault("panel ids") end),
   # variables
   ([.templating.list[].name] + builtin_variables) as $known

@@ -93,7 +93,7 @@ def lines($title; $unit; $text; $targets):
   | unit($unit)
   | .fieldConfig.defaults += {min: 0, custom: {drawStyle: "line", lineWidth: 1, fillOpacity: 0,
                               showPoints: "auto", spanNulls: false, stacking: {group: "A", mode: "none"}}}
-  | .options = {legend: {displayMode: "table", placement: "bottom", calcs: ["mean", "max"]},
+  | .options = {legend: {showLegend: true, displayMode: "table", placement: "bottom", calcs: ["mean", "max"]},
                 tooltip: {mode: "multi", sort: "desc"}}
   | size(12; 8);
 def stacked:
@@ -134,7 +134,7 @@ def bars($title; $text; $statement):
   panel("barchart"; $title; $text; [sql($statement)])
   | unit("short")
   | .options = {orientation: "auto", xTickLabelRotation: -45, showValue: "never", stacking: "none",
-                legend: {displayMode: "list", placement: "bottom", calcs: []},
+                legend: {showLegend: true, displayMode: "list", placement: "bottom", calcs: []},
                 tooltip: {mode: "multi", sort: "none"}}
   | size(12; 8);
 
@@ -186,20 +186,21 @@ def cluster_of_history: sql_variable("cluster"; "SELECT DISTINCT cluster FROM jo
 
 # --- dashboards -----------------------------------------------------------------------------------
 
-def dashboard($uid; $title; $text; $from; $variables; $panels):
+# refresh: how often the browser asks again: samples come each minute, steps of the history when they end.
+def dashboard($uid; $title; $text; $from; $refresh; $variables; $panels):
   {uid: $uid, title: $title, description: $text, id: null, schemaVersion: 37, version: 1,
-   tags: ["jobio"], editable: true, graphTooltip: 1, timezone: "browser", refresh: "",
+   tags: ["jobio"], editable: true, graphTooltip: 1, timezone: "browser", refresh: $refresh,
    time: {from: $from, to: "now"}, annotations: {list: []},
    links: [{type: "dashboards", title: "jobio", tags: ["jobio"], asDropdown: true, icon: "external link",
             includeVars: true, keepTime: true, targetBlank: false, tooltip: "", url: ""}],
    templating: {list: $variables}, panels: ($panels | placed)};
 
 def metrics_dashboard($name; $title; $text; $from; $variables; $panels):
-  dashboard("jobio-\($name)"; "jobio: \($title)"; $text; $from;
+  dashboard("jobio-\($name)"; "jobio: \($title)"; $text; $from; "1m";
     [choose_source("prometheus"; "prometheus"; "Prometheus"), cluster_of_metrics] + $variables;
     [words($text)] + $panels);
 def history_dashboard($name; $title; $text; $from; $variables; $panels):
-  dashboard("jobio-\($name)"; "jobio history: \($title)"; $text; $from;
+  dashboard("jobio-\($name)"; "jobio history: \($title)"; $text; $from; "5m";
     [choose_source("clickhouse"; "grafana-clickhouse-datasource"; "ClickHouse"), cluster_of_history]
     + $variables;
     [words($text)] + $panels);
