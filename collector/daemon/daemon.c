@@ -287,10 +287,8 @@ static int create_server(struct daemon *d, struct error *error)
 {
     char path[512];
     const struct group *group = getgrnam(d->settings->group);
-    const struct server_options options = {
-        .path = path,
-        .admin_gid = group ? group->gr_gid : (gid_t)-1,
-    };
+    const struct server_options options = {.path = path,
+                                           .admin_gid = group ? group->gr_gid : (gid_t)-1};
     const struct server_hooks hooks = {dispatch_request, say, &d->dispatch};
 
     if (!group)
