@@ -3,6 +3,11 @@
  * Keys and values of the maps, shared by the BPF programs and user space. Fixed-width types and
  * explicit padding only. Any change needs a new JOBIO_LAYOUT, because maps stay pinned across an
  * upgrade of jobiod. A map is pinned as <pin directory>/<JOBIO_LAYOUT>/<its name here>.
+ *
+ * Versions of jobio whose layouts have the same JOBIO_SHAPE read each other's maps, so that an
+ * upgrade or a downgrade between them loses nothing (collector/probe/elders.c). A change of the set
+ * of maps, of the size or a member of a key or a value, or of the meaning of a number needs a new
+ * shape; a new operation at the end of IO_OPS, other sizes of the maps and other programs do not.
  */
 #ifndef JOBIO_BPF_RECORDS_H
 #define JOBIO_BPF_RECORDS_H
@@ -13,7 +18,10 @@
 
 #include "common/io_op.h"
 
+#ifndef JOBIO_LAYOUT /* tests build a second one */
 #define JOBIO_LAYOUT 11
+#endif
+#define JOBIO_SHAPE 1
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32

@@ -150,7 +150,7 @@ static int add_errno(const void *key, const void *value, void *arg)
     struct tally_op *op;
     uint64_t count;
 
-    if (!pass_has(pass, at->step))
+    if (!pass_has(pass, at->step) || at->op >= IO_OP_COUNT) /* of a newer jobio (elders.c) */
         return 0;
     memcpy(&count, value, sizeof(count));
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
@@ -166,7 +166,7 @@ static int add_value(const void *key, const void *value, void *arg)
     struct tally_op *op;
     struct account_value *to;
 
-    if (!pass_has(pass, at->step))
+    if (!pass_has(pass, at->step) || at->op >= IO_OP_COUNT)
         return 0;
     memcpy(&slot, value, sizeof(slot));
     if (!maps_has_slot(pass->probe, slot))
@@ -315,8 +315,8 @@ static void end_step(const void *node, VISIT visit, void *arg)
     twalk_r(step->tallies, end_tally, pass);
 }
 
-int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
-               void *arg, struct error *error)
+static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+                       void *arg, struct error *error)
 {
     struct pass pass = {.probe = probe,
                         .steps = steps,
@@ -326,8 +326,6 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
                         .unsupported = probe_unsupported(probe)};
     int r;
 
-    if (probe->blind)
-        return 0;
     twalk_r(probe->accounts, begin_step, &pass);
     /* Read errnos before counters: an error is counted before its errno, so the errnos never sum up
      * to more than the errors. */
@@ -340,6 +338,16 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
         return r;
     twalk_r(probe->accounts, end_step, &pass);
     return pass.result;
+}
+
+int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
+               void *arg, struct error *error)
+{
+    int r = 0;
+
+    for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+        r = read_layout(p, steps, n, each, arg, error);
+    return r;
 }
 
 static int compare_numbers(const void *a, const void *b)

@@ -49,7 +49,7 @@ static int remove_pin(int dir, const char *directory, const char *name, struct p
     if (snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path))
         fd = bpf_obj_get(path);
     if (fd >= 0 && is_kind(fd, "bpf-map")) {
-        ret->maps++;
+        ret->maps += strncmp(name, "shape_", strlen("shape_")) != 0; /* a second pin of `steps` */
         if (!strcmp(name, "steps") && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
             info.key_size == sizeof(uint64_t))
             ret->steps += count_steps(fd);
@@ -61,7 +61,7 @@ static int remove_pin(int dir, const char *directory, const char *name, struct p
                : 0;
 }
 
-static int remove_layout(const char *directory, struct probe_removed *ret, struct error *error)
+int probe_detach_layout(const char *directory, struct probe_removed *ret, struct error *error)
 {
     _closedir_ DIR *dir = opendir(directory);
     const struct dirent *entry;
@@ -93,7 +93,7 @@ int probe_detach(const char *pin_dir, struct probe_removed *ret, struct error *e
     while (r == 0 && (entry = readdir(dir)))
         if (number_parse(entry->d_name, 0, UINT32_MAX, &number) == 0 &&
             snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) < (int)sizeof(path))
-            r = remove_layout(path, ret, error);
+            r = probe_detach_layout(path, ret, error);
     if (r == 0 && rmdir(pin_dir) < 0 && errno != ENOENT)
         r = error_errno(error, -errno, "cannot remove '%s'", pin_dir);
     return r;

@@ -128,18 +128,34 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
 int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                      struct error *error)
 {
-    return probe->blind ? 0 : drop_tags(probe, cgroups, n, error);
+    int result = 0, r;
+
+    for (struct probe *p = probe->blind ? NULL : probe; p; p = p->elders) {
+        r = drop_tags(p, cgroups, n, error);
+        result = result < 0 ? result : r;
+    }
+    return result;
 }
 
 int probe_drop_wait(const struct probe *probe, struct error *error)
 {
-    return probe->blind ? 0 : stop_adding(probe, error);
+    int r = 0;
+
+    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+        r = stop_adding(p, error);
+    return r;
 }
 
 int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                       struct error *error)
 {
-    return !n || probe->blind ? 0 : drop_steps(probe, cgroups, n, error);
+    int result = 0, r;
+
+    for (struct probe *p = !n || probe->blind ? NULL : probe; p; p = p->elders) {
+        r = drop_steps(p, cgroups, n, error);
+        result = result < 0 ? result : r;
+    }
+    return result;
 }
 
 int probe_drop_many(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
@@ -236,5 +252,13 @@ static int drop_leftovers(struct probe *probe, struct error *error)
 
 int probe_sweep(struct probe *probe, struct error *error)
 {
-    return probe->blind ? 0 : drop_leftovers(probe, error);
+    int n = 0, r = 0;
+
+    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->elders) {
+        r = drop_leftovers(p, error);
+        n += r > 0 ? r : 0;
+    }
+    if (!probe->blind)
+        elders_retire(probe);
+    return r < 0 ? r : n;
 }

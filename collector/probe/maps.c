@@ -87,7 +87,9 @@ int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *erro
 int maps_share(const struct probe *probe, struct bpf_object *object)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss"), *other;
-    int r = map ? bpf_map__reuse_fd(map, bpf_map__fd(probe->skel->maps.bss)) : 0;
+    /* Another layout has maps, but no programs and so no data of theirs. */
+    int bss = bpf_map__fd(probe->skel->maps.bss);
+    int r = map && bss >= 0 ? bpf_map__reuse_fd(map, bss) : 0;
 
     bpf_object__for_each_map(map, object)
     {

@@ -223,7 +223,7 @@ static int check_blind(struct probe *probe, struct error *error)
     return error_errno(error, -ENOMEM, "cannot make the probe");
 }
 
-static int report_new_mount(void *arg, void *data, size_t size)
+int probe_report_mount(void *arg, void *data, size_t size)
 {
     const struct mount_key *key = data;
     struct probe *probe = arg;
@@ -271,6 +271,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         if (r < 0)
             return r;
     }
+    if (probe->directory && (r = elders_mark(probe)) < 0)
+        return error_errno(error, r, "cannot pin the shape in '%s'", probe->directory);
     maps_hide_memory(probe->skel);
     r = maps_open(probe, error);
     if (r < 0)
@@ -284,9 +286,13 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (r < 0)
         return r;
     probe->ring =
-        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), report_new_mount, probe, NULL);
+        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), probe_report_mount, probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
+    if (options->pin_dir && !probe->blind)
+        r = elders_open(probe, options->pin_dir, error);
+    if (r < 0)
+        return r;
     *ret = TAKE_PTR(probe);
     return 0;
 }
@@ -312,6 +318,7 @@ void probe_destroy(struct probe *probe)
 {
     if (!probe)
         return;
+    elders_close(probe);
     ring_buffer__free(probe->ring);
     hooks_close(probe);
     accounts_close(probe);
@@ -362,7 +369,8 @@ int probe_unpin_others(const char *pin_dir, struct error *error)
         return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", pin_dir);
     while (r == 0 && (entry = readdir(dir))) {
         if (!is_other_layout(entry->d_name) ||
-            snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path))
+            snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path) ||
+            elders_can_read(path))
             continue;
         r = maps_unpin(path, error);
         n++;
@@ -386,7 +394,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_set(error, -EINVAL, "a cgroup at level %u cannot be a step", level);
     if (ret)
         *ret = step_number(cgroup_id, cgroup_version);
-    if (probe->blind)
+    if (probe->blind || elders_find(probe, key))
         return 0;
     r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
     if (r == -E2BIG)
@@ -402,7 +410,8 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     uint64_t key = step_key(cgroup_id, cgroup_version);
     struct step_record record;
 
-    return probe->blind || map_get(probe, probe->skel->maps.steps, &key, &record) == 0;
+    return probe->blind || map_get(probe, probe->skel->maps.steps, &key, &record) == 0 ||
+           elders_find(probe, key);
 }
 
 struct shards_used {
@@ -425,8 +434,11 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     struct shards_used used = {.except = step_key(cgroup_id, cgroup_version)};
     struct step_record record = {0};
     uint32_t limit = shards_of_cpus(), n = 1;
+    struct probe *elder = elders_find(probe, used.except);
     int r;
 
+    if (elder)
+        probe = elder;
     r = probe->blind ? -ENOTSUP : map_each(probe, probe->skel->maps.steps, sum_shards, &used, NULL);
     if (r < 0)
         return r;
@@ -475,14 +487,17 @@ static int list_step(const void *key, const void *value, void *arg)
 
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error)
 {
-    struct step_list list = {.probe = probe};
-    int r = probe->blind ? 0 : map_each(probe, probe->skel->maps.steps, list_step, &list, error);
+    struct step_list list = {0};
+    int r = 0;
 
+    for (list.probe = probe; list.probe && !probe->blind && r == 0; list.probe = list.probe->elders)
+        r = map_each(list.probe, list.probe->skel->maps.steps, list_step, &list, error);
     if (r < 0) {
         free(list.items);
         return r == -ENOMEM ? error_errno(error, r, "cannot list the steps") : r;
     }
-    accounts_sum(probe, list.items, list.n);
+    for (const struct probe *p = probe; p; p = p->elders)
+        accounts_sum(p, list.items, list.n);
     *ret = list.items;
     *n = list.n;
     return 0;
@@ -490,19 +505,19 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
 
 int probe_fd(const struct probe *probe)
 {
-    return probe->blind ? -1 : ring_buffer__epoll_fd(probe->ring);
+    return probe->blind ? -1 : probe->rings > 0 ? probe->rings : ring_buffer__epoll_fd(probe->ring);
 }
 
 int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
-    int r;
+    int r = 0;
 
-    if (probe->blind)
-        return 0;
-    probe->new_mount = each;
-    probe->new_mount_arg = arg;
-    r = ring_buffer__consume(probe->ring);
-    probe->new_mount = NULL;
+    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->elders) {
+        p->new_mount = each;
+        p->new_mount_arg = arg;
+        r = ring_buffer__consume(p->ring);
+        p->new_mount = NULL;
+    }
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer") : 0;
 }
 
@@ -529,21 +544,27 @@ static int list_mount(const void *key, const void *value, void *arg)
 int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct error *error)
 {
     struct mount_list list = {each, arg};
+    int r = 0;
 
-    return probe->blind ? 0 : map_each(probe, probe->skel->maps.mounts, list_mount, &list, error);
+    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+        r = map_each(p, p->skel->maps.mounts, list_mount, &list, error);
+    return r;
 }
 
 bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t *since_ns)
 {
     const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .generation = dev >> 32};
     uint32_t at = generation_slot(key.dev);
+    struct probe *owner = probe;
     struct mount_record record = {0}; /* no record: assume the first generation */
     struct generation_record last;
 
     *since_ns = 0;
     if (probe->blind)
         return true;
-    (void)map_get(probe, probe->skel->maps.mounts, &key, &record);
+    while (owner && map_get(owner, owner->skel->maps.mounts, &key, &record) < 0)
+        owner = owner->elders;
+    probe = owner ? owner : probe;
     if (key.generation == GENERATION_LATER ||
         map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
         return false;

@@ -98,8 +98,8 @@ void probe_destroy(struct probe *probe);
 void probe_linger(const struct probe *probe, const char *cgroup);
 /* Remove the pinned state of this layout (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
-/* Remove what versions of jobio with other layouts have pinned there: this one cannot read it, and
- * the programs would continue to run. Returns the number of layouts removed. */
+/* Remove what versions of jobio have pinned there in other layouts that this one cannot read: the
+ * programs would continue to run. Returns the number of layouts removed. */
 int probe_unpin_others(const char *pin_dir, struct error *error);
 /* Detach and remove everything that is pinned there, of all layouts, and the directory; safe to
  * repeat. The counters of `steps` cgroups are lost. */

@@ -55,6 +55,8 @@ struct probe {
     struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
     struct maps_page *rows;    /* of `elements` */
     void *accounts;            /* tsearch tree of struct step_tallies, by step */
+    struct probe *elders;      /* owned list of other layouts, linked by this member */
+    int rings;                 /* with elders: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;
 };
@@ -113,6 +115,24 @@ void shares_drop(struct probe *probe, const uint32_t *steps, size_t n);
 /* Correct the sums over all steps after adoption: an earlier process may have been killed in
  * shares_drop(). */
 int shares_recount(struct probe *probe, struct error *error);
+
+/* elders.c: layouts of other versions. Their struct probe has maps and links, but no programs. */
+
+/* Mark the pinned maps with their shape. */
+int elders_mark(const struct probe *probe);
+/* Returns whether the maps pinned in this directory have the shape of this version. */
+bool elders_can_read(const char *directory);
+/* Open the other layouts below pin_dir that can be read and count a step. */
+int elders_open(struct probe *probe, const char *pin_dir, struct error *error);
+/* Detach and remove those without steps. */
+void elders_retire(struct probe *probe);
+void elders_close(struct probe *probe);
+/* Returns the layout that counts this step (a key of `steps`); NULL: none of them. */
+struct probe *elders_find(struct probe *probe, uint64_t key);
+/* probe.c: callback of a ring buffer; arg: the probe. */
+int probe_report_mount(void *arg, void *data, size_t size);
+/* detach.c: remove one layout. */
+int probe_detach_layout(const char *directory, struct probe_removed *ret, struct error *error);
 
 /* features.c: what the programs may do on this kernel. */
 

@@ -2,6 +2,8 @@
 /* Statistics of the hooks, and the operations that are not counted. */
 #include "collector/probe/probe_impl.h"
 
+#include <string.h>
+
 static void add_statistics(struct probe_hook *hook, const struct hook_links *links)
 {
     hook->run_count = hook->run_time_ns = hook->missed = 0;
@@ -78,7 +80,7 @@ static void limit_missed(const struct probe *probe, struct probe_hook *hook)
         hook->missed = 0;
 }
 
-int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+static int list_layout(struct probe *probe, const struct probe_hook **ret, size_t *n)
 {
     struct hook_list list;
 
@@ -100,13 +102,36 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
     return 0;
 }
 
-uint64_t probe_unsupported(const struct probe *probe)
+/* The programs of other layouts miss events of the steps that they count. */
+static void add_elders(struct probe *probe, size_t n)
+{
+    for (struct probe *elder = probe->elders; elder; elder = elder->elders) {
+        const struct probe_hook *hooks;
+        size_t n_hooks;
+
+        (void)list_layout(elder, &hooks, &n_hooks);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n_hooks; j++)
+                if (!strcmp(probe->listed[i].function, hooks[j].function) &&
+                    !strcmp(probe->listed[i].feature, hooks[j].feature))
+                    probe->listed[i].missed += hooks[j].missed;
+    }
+}
+
+int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
+{
+    int r = list_layout(probe, ret, n);
+
+    if (r == 0)
+        add_elders(probe, *n);
+    return r;
+}
+
+static uint64_t unsupported_by(const struct probe *probe)
 {
     uint64_t all = (1ull << IO_SET_BITS) - 1, counted = 0, partly = 0;
     struct hook_list list;
 
-    if (probe->blind)
-        return all;
     list_hooks(probe, &list);
     /* If one function of an operation is not hooked, the operation is not counted completely. */
     for (size_t i = 0; i < list.n; i++) {
@@ -118,6 +143,18 @@ uint64_t probe_unsupported(const struct probe *probe)
     if (!sees_cache(probe))
         counted &= ~IO_CACHE;
     return all & ~(counted & ~partly & ~probe->distrusted);
+}
+
+/* While another layout counts a step, also what that does not count. */
+uint64_t probe_unsupported(const struct probe *probe)
+{
+    uint64_t unsupported = 0;
+
+    if (probe->blind)
+        return (1ull << IO_SET_BITS) - 1;
+    for (const struct probe *p = probe; p; p = p->elders)
+        unsupported |= unsupported_by(p);
+    return unsupported;
 }
 
 void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Other layouts: what another version of jobio pinned, as long as a step is counted there. Its
+ * programs go on counting these steps in its maps, from which this process reads them. New steps
+ * are counted in the maps of this layout. A step is in one layout only, and its number, which comes
+ * from its cgroup, is the same in all.
+ */
+#include "collector/probe/probe_impl.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "common/cleanup.h"
+#include "common/numbers.h"
+
+/* The pin that says which shape the maps of a directory have. */
+static int shape_path(char path[PATH_MAX], const char *directory)
+{
+    int n = snprintf(path, PATH_MAX, "%s/shape_%d", directory, JOBIO_SHAPE);
+
+    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int elders_mark(const struct probe *probe)
+{
+    char path[PATH_MAX];
+    int r = shape_path(path, probe->directory);
+
+    if (r == 0)
+        r = bpf_obj_pin(bpf_map__fd(probe->skel->maps.steps), path);
+    return r == -EEXIST ? 0 : r;
+}
+
+bool elders_can_read(const char *directory)
+{
+    char path[PATH_MAX];
+
+    return shape_path(path, directory) == 0 && access(path, F_OK) == 0;
+}
+
+/* --- the links, for their statistics ---------------------------------------------------------- */
+
+static void adopt_links(struct probe *elder)
+{
+    hooks_adopt(elder);
+    if (kprobes_adopt(elder)) {
+        kprobes_use(elder);
+        elements_open(elder);
+    } else {
+        elder->by_syscalls = syscalls_adopt(elder);
+    }
+}
+
+static int open_maps(struct probe *elder, struct error *error)
+{
+    int r;
+
+    elder->skel = features_open(&elder->features);
+    if (!elder->skel)
+        return error_errno(error, -errno, "cannot open the BPF object");
+    r = maps_adopt(elder->skel, elder->directory, error);
+    if (r <= 0)
+        return r < 0
+                   ? r
+                   : error_set(error, -ENOENT, "the maps in '%s' are incomplete", elder->directory);
+    r = maps_open(elder, error);
+    return r < 0 ? r : shares_recount(elder, error);
+}
+
+DEFINE_CLEANUP(struct probe, probe_destroy)
+
+static int open_elder(struct probe *probe, const char *directory, struct error *error)
+{
+    CLEANUP(probe_destroyp) struct probe *elder = calloc(1, sizeof(*elder));
+    int r;
+
+    if (!elder || !(elder->directory = strdup(directory)))
+        return error_errno(error, -ENOMEM, "cannot open '%s'", directory);
+    elder->features = probe->features;
+    r = hooks_resolve(elder, error);
+    if (r == 0)
+        r = open_maps(elder, error);
+    if (r < 0)
+        return r;
+    adopt_links(elder);
+    elder->ring =
+        ring_buffer__new(bpf_map__fd(elder->skel->maps.sightings), probe_report_mount, elder, NULL);
+    if (!elder->ring)
+        return error_errno(error, -errno, "cannot open the ring buffer");
+    elder->elders = probe->elders;
+    probe->elders = TAKE_PTR(elder);
+    return 0;
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+/* One descriptor for the new mounts of all layouts. */
+static int watch_rings(struct probe *probe, struct error *error)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int r = 0;
+
+    if (!probe->elders)
+        return 0;
+    probe->rings = epoll_create1(EPOLL_CLOEXEC);
+    if (probe->rings < 0)
+        r = -errno;
+    for (const struct probe *p = probe; p && r == 0; p = p->elders)
+        if (epoll_ctl(probe->rings, EPOLL_CTL_ADD, ring_buffer__epoll_fd(p->ring), &event) < 0)
+            r = -errno;
+    return r < 0 ? error_errno(error, r, "cannot watch the ring buffers") : 0;
+}
+
+int elders_open(struct probe *probe, const char *pin_dir, struct error *error)
+{
+    _closedir_ DIR *dir = opendir(pin_dir);
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    struct error why;
+
+    while (dir && (entry = readdir(dir))) {
+        uint64_t number;
+
+        if (number_parse(entry->d_name, JOBIO_LAYOUT, JOBIO_LAYOUT, &number) != -ERANGE ||
+            snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path) ||
+            !elders_can_read(path))
+            continue;
+        if (open_elder(probe, path, &why) == -ENOMEM)
+            return error_set(error, -ENOMEM, "%s", why.text);
+    }
+    elders_retire(probe);
+    return watch_rings(probe, error);
+}
+
+static int see_step(const void *key, const void *value, void *arg)
+{
+    (void)key, (void)value, (void)arg;
+    return 1;
+}
+
+/* Detach the programs and remove the pins. */
+static void retire(struct probe *elder)
+{
+    struct probe_removed removed;
+    struct error error;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        links_close(&elder->fentry[i]);
+        links_close(&elder->kprobes[i]);
+    }
+    links_close(&elder->syscall_links);
+    (void)probe_detach_layout(elder->directory, &removed, &error);
+    elder->elders = NULL;
+    probe_destroy(elder);
+}
+
+void elders_retire(struct probe *probe)
+{
+    struct probe **next = &probe->elders, *elder;
+
+    while ((elder = *next)) {
+        if (map_each(elder, elder->skel->maps.steps, see_step, NULL, NULL) != 0) {
+            next = &elder->elders;
+            continue;
+        }
+        *next = elder->elders;
+        retire(elder);
+    }
+}
+
+void elders_close(struct probe *probe)
+{
+    while (probe->elders) {
+        struct probe *elder = probe->elders;
+
+        probe->elders = elder->elders;
+        elder->elders = NULL;
+        probe_destroy(elder);
+    }
+    if (probe->rings > 0)
+        (void)close(probe->rings);
+}
+
+struct probe *elders_find(struct probe *probe, uint64_t key)
+{
+    struct step_record record;
+    struct probe *elder = probe->elders;
+
+    while (elder && map_get(elder, elder->skel->maps.steps, &key, &record) < 0)
+        elder = elder->elders;
+    return elder;
+}
