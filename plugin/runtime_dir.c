@@ -220,7 +220,7 @@ int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error 
 {
     char path[PATH_MAX], line[PATH_MAX], pin[PATH_MAX / 2] = "";
     _fclose_ FILE *f = NULL;
-    unsigned layout = 0;
+    unsigned layout = 0, shape = 0;
 
     (void)snprintf(path, sizeof(path), "%s/probe", runtime);
     f = fopen(path, "re");
@@ -230,12 +230,12 @@ int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error 
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "PIN=", 4) == 0)
             (void)snprintf(pin, sizeof(pin), "%.*s", (int)sizeof(pin) - 1, line + 4);
-        else if (sscanf(line, "LAYOUT=%9u", &layout) == 1)
-            continue;
+        else if (sscanf(line, "LAYOUT=%9u", &layout) != 1)
+            (void)sscanf(line, "SHAPE=%9u", &shape);
     }
     if (pin[0] != '/')
         return error_set(error, -EINVAL, "\"%s\" has no PIN", path);
-    if (layout != JOBIO_LAYOUT)
+    if (layout != JOBIO_LAYOUT && shape != JOBIO_SHAPE)
         return error_set(error, -EPROTONOSUPPORT, "the maps have layout %u, the plugin knows %d",
                          layout, JOBIO_LAYOUT);
     (void)snprintf(ret, PATH_MAX, "%s/%u", pin, layout);

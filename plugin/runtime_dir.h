@@ -40,7 +40,8 @@ bool runtime_is_down(const char *runtime);
 void runtime_mark_down(const char *runtime);
 void runtime_clear_down(const char *runtime);
 
-/* The directory of the pinned maps. -EPROTONOSUPPORT: they have another layout than this plugin. */
+/* The directory of the pinned maps. -EPROTONOSUPPORT: they have another shape than this plugin
+ * knows (bpf/records.h). */
 int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error *error);
 
 #endif

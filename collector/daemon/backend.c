@@ -20,7 +20,7 @@ static int write_probe_file(const struct backend_options *o, struct error *error
     file = fopen(making, "we");
     if (!file)
         return error_errno(error, -errno, "cannot write %s", making);
-    r = fprintf(file, "PIN=%s\nLAYOUT=%d\n", o->pin_dir, JOBIO_LAYOUT) < 0;
+    r = fprintf(file, "PIN=%s\nLAYOUT=%d\nSHAPE=%d\n", o->pin_dir, JOBIO_LAYOUT, JOBIO_SHAPE) < 0;
     r |= fclose(file) != 0;
     if (r || rename(making, path) < 0)
         return error_errno(error, -errno, "cannot write %s", path);

@@ -43,7 +43,7 @@ static int make_map(const char *name, enum bpf_map_type type, __u32 key, __u32 v
     return fd;
 }
 
-static void save_probe(int layout)
+static void save_probe(int layout, int shape)
 {
     char path[256];
 
@@ -51,7 +51,7 @@ static void save_probe(int layout)
     _fclose_ FILE *f = fopen(path, "w");
 
     assert_non_null(f);
-    fprintf(f, "SINCE=1\nPIN=%s/bpf\nLAYOUT=%d\n", stepd_directory, layout);
+    fprintf(f, "SINCE=1\nPIN=%s/bpf\nLAYOUT=%d\nSHAPE=%d\n", stepd_directory, layout, shape);
 }
 
 static bool step_is_tagged(int fd, __u64 id, int version)
@@ -72,7 +72,7 @@ static void test_direct_tag(void **state)
     struct levels_record *levels;
     struct spank_handle handle = stepd_batch;
     struct cgroups c, v1;
-    char path[256];
+    char path[256], own[16];
     int steps, levels_fd;
 
     (void)state;
@@ -89,13 +89,13 @@ static void test_direct_tag(void **state)
     assert_true(levels != MAP_FAILED);
     levels->v2 = level_bit(9);
 
-    save_probe(JOBIO_LAYOUT + 1);
+    save_probe(JOBIO_LAYOUT + 1, JOBIO_SHAPE + 1);
     handle.stepid = 0;
     stepd_run(&handle, stepd_words, &c, NULL);
     assert_has(spank_host_log->text, "not counted until jobiod runs: the maps have layout ");
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=0\n");
 
-    save_probe(JOBIO_LAYOUT);
+    save_probe(JOBIO_LAYOUT, JOBIO_SHAPE);
     stepd_run(&handle, stepd_words, &c, NULL);
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
     assert_true(step_is_tagged(steps, cgroups_inode(&c, c.step), 2));
@@ -103,7 +103,11 @@ static void test_direct_tag(void **state)
     assert_int_equal(levels->v2, level_bit(9) | level_bit(3));
     assert_int_equal(levels->v1, 0);
     assert_int_equal(levels->generation, 1);
-    /* Again: it is already tagged. */
+    /* Again: it is already tagged. The maps of another version with the same shape will do. */
+    snprintf(own, sizeof(own), "%d", JOBIO_LAYOUT);
+    snprintf(path, sizeof(path), "%s/bpf/%d", stepd_directory, JOBIO_LAYOUT + 1);
+    assert_int_equal(symlink(own, path), 0);
+    save_probe(JOBIO_LAYOUT + 1, JOBIO_SHAPE);
     stepd_run(&handle, stepd_words, &c, NULL);
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
     if (cgroups_create(&v1, 1, "step_0")) {
