@@ -141,8 +141,10 @@ int probe_drop_wait(const struct probe *probe, struct error *error)
 {
     int r = 0;
 
+    elders_hold();
     for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
         r = stop_adding(p, error);
+    elders_release();
     return r;
 }
 
@@ -258,7 +260,7 @@ int probe_sweep(struct probe *probe, struct error *error)
         r = drop_leftovers(p, error);
         n += r > 0 ? r : 0;
     }
-    if (!probe->blind)
-        elders_retire(probe);
+    if (!probe->blind && !elders_retire(probe) && r >= 0)
+        r = -EAGAIN;
     return r < 0 ? r : n;
 }

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -117,8 +118,9 @@ int elders_open(struct probe *probe, const char *pin_dir, struct error *error)
 {
     _closedir_ DIR *dir = opendir(pin_dir);
     const struct dirent *entry;
-    char path[PATH_MAX];
+    char path[PATH_MAX], mark[PATH_MAX];
     struct error why;
+    int r;
 
     while (dir && (entry = readdir(dir))) {
         uint64_t number;
@@ -127,10 +129,14 @@ int elders_open(struct probe *probe, const char *pin_dir, struct error *error)
             snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path) ||
             !elders_can_read(path))
             continue;
-        if (open_elder(probe, path, &why) == -ENOMEM)
-            return error_set(error, -ENOMEM, "%s", why.text);
+        r = open_elder(probe, path, &why);
+        if (r == -ENOMEM)
+            return error_set(error, r, "%s", why.text);
+        /* Nobody would read it or remove its programs: leave it to probe_unpin_others(). */
+        if (r < 0 && shape_path(mark, path) == 0)
+            (void)unlink(mark);
     }
-    elders_retire(probe);
+    (void)elders_retire(probe);
     return watch_rings(probe, error);
 }
 
@@ -140,10 +146,23 @@ static int see_step(const void *key, const void *value, void *arg)
     return 1;
 }
 
+/* probe_drop_wait() follows the list on other threads. */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+void elders_hold(void)
+{
+    (void)pthread_rwlock_rdlock(&lock);
+}
+
+void elders_release(void)
+{
+    (void)pthread_rwlock_unlock(&lock);
+}
+
 /* Detach the programs and remove the pins. */
 static void retire(struct probe *elder)
 {
-    struct probe_removed removed;
+    struct probe_removed removed = {0};
     struct error error;
 
     for (size_t i = 0; i < HOOK_COUNT; i++) {
@@ -156,10 +175,12 @@ static void retire(struct probe *elder)
     probe_destroy(elder);
 }
 
-void elders_retire(struct probe *probe)
+bool elders_retire(struct probe *probe)
 {
     struct probe **next = &probe->elders, *elder;
 
+    if (pthread_rwlock_trywrlock(&lock) != 0) /* do not wait on the main loop */
+        return false;
     while ((elder = *next)) {
         if (map_each(elder, elder->skel->maps.steps, see_step, NULL, NULL) != 0) {
             next = &elder->elders;
@@ -168,6 +189,8 @@ void elders_retire(struct probe *probe)
         *next = elder->elders;
         retire(elder);
     }
+    (void)pthread_rwlock_unlock(&lock);
+    return true;
 }
 
 void elders_close(struct probe *probe)

@@ -380,7 +380,7 @@ int probe_unpin_others(const char *pin_dir, struct error *error)
 
 bool probe_is_adopted(const struct probe *probe)
 {
-    return probe->adopted;
+    return probe->adopted || probe->elders;
 }
 
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,

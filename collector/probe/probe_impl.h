@@ -124,8 +124,12 @@ int elders_mark(const struct probe *probe);
 bool elders_can_read(const char *directory);
 /* Open the other layouts below pin_dir that can be read and count a step. */
 int elders_open(struct probe *probe, const char *pin_dir, struct error *error);
-/* Detach and remove those without steps. */
-void elders_retire(struct probe *probe);
+/* Detach and remove those without steps. Returns false if another thread uses the list: try again
+ * later. */
+bool elders_retire(struct probe *probe);
+/* Keep the list as it is. Only for other threads than that of elders_retire(). */
+void elders_hold(void);
+void elders_release(void);
 void elders_close(struct probe *probe);
 /* Returns the layout that counts this step (a key of `steps`); NULL: none of them. */
 struct probe *elders_find(struct probe *probe, uint64_t key);

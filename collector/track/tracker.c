@@ -248,8 +248,7 @@ static void sweep(struct tracker *tracker)
     if (!tracker->sweep_due || tracker->dropping ||
         (tracker->jobs.n && tracker->ticks_since_sweep < SWEEP_TICKS))
         return;
-    (void)probe_sweep(tracker->probe, NULL);
-    tracker->sweep_due = false;
+    tracker->sweep_due = probe_sweep(tracker->probe, NULL) == -EAGAIN;
     tracker->ticks_since_sweep = 0;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# jobiod is replaced by another version again and again while steps write: no byte is lost. The two
+# jobiod is replaced by another version again and again while steps write: no byte is lost. The three
 # versions have different layouts of the maps (JOBIO_LAYOUT) with the same shape. As root, natively
 # (JOBIO_BACKEND=tp_btf) or in a guest; $BUILD is the build directory. $UPGRADES: how often.
 
@@ -58,7 +58,7 @@ stop() {
 begin() {
     local file="$T/run/7.0.4294967294.$1"
     mkdir "$GROUP/step_$1"
-    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP=$1 UID=0 \
+    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=0 \
         CGROUP="${GROUP#"$CGROUPS"}/step_$1" CGROUP_ID="$(stat -c %i "$GROUP/step_$1")" CGROUP_LEVEL=2 \
         CGROUP_VERSION=2 TAGGED_AT="$(date +%s%N)" TAGGED_BOOT=1 NODES=1 SUMMARY=short > "$file"
     mv -t "$T/run/steps" "$file"
@@ -93,21 +93,38 @@ steps_are() {
     return 1
 }
 
-@test "${UPGRADES:=5} upgrades and downgrades while steps write: no byte is lost" {
-    local versions=("$BUILD/jobiod" "$BIN/jobiod_next") signals=(TERM KILL) upgrade before
+# layouts N: as many layouts are pinned
+layouts() {
+    for ((i = 0; i < 200; i++)); do
+        [ "$(find "$PINS" -mindepth 1 -maxdepth 1 | wc -l)" != "$1" ] || return 0
+        sleep 0.05
+    done
+    ls "$PINS"
+    cat "$T/jobiod.log"
+    return 1
+}
+
+# Steps 0, 1 and 2 start in different layouts; each is counted there, whichever version reads it.
+@test "${UPGRADES:=8} upgrades, downgrades and restarts while steps write: no byte is lost" {
+    local versions=("$BUILD/jobiod" "$BIN/jobiod_next" "$BIN/jobiod_third") signals=(TERM KILL)
+    local order=(0 1 1 2 2 0 0 2 1) upgrade at before
+    local -A in=([0]=0) # the layout that counts a step
     start "${versions[0]}"
     begin 0 1
     for ((upgrade = 1; upgrade <= UPGRADES; upgrade++)); do
-        stop "${signals[upgrade / 2 % 2]}"
-        start "${versions[upgrade % 2]}"
-        [ $upgrade != 1 ] || begin 1 2 # counted by the other layout
-        [ $upgrade != $((UPGRADES / 4 * 2)) ] || { finish 0 && steps_are 1 && begin 2 2; }
-        [ "$(ls "$PINS" | wc -l)" = 2 ] || { ls "$PINS"; cat "$T/jobiod.log"; false; }
+        at=${order[(upgrade - 1) % 8 + 1]}
+        stop "${signals[upgrade / 3 % 2]}"
+        start "${versions[at]}"
+        layouts "$(printf '%s\n' "${in[@]}" "$at" | sort -u | wc -l)"
+        [ $upgrade != 1 ] || { begin 1 2 && in[1]=$at; }
+        [ $upgrade != $(((UPGRADES + 1) / 2)) ] || { finish 0 && steps_are 1 && unset 'in[0]' &&
+            begin 2 2 && in[2]=$at; }
         before=$(stat -c %y "$T/file1")
         for ((i = 0; i < 600; i++)); do # the steps write on meanwhile
             [ "$(stat -c %y "$T/file1")" = "$before" ] || break
             sleep 0.05
         done
+        [ "$i" != 600 ]
     done
     finish 1
     finish 2
