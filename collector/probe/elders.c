@@ -70,6 +70,24 @@ static int open_maps(struct probe *elder, struct error *error)
     return r < 0 ? r : shares_recount(elder, error);
 }
 
+int probe_report_mount(void *arg, void *data, size_t size)
+{
+    const struct mount_key *key = data;
+    struct probe *probe = arg;
+    struct mount_record record;
+    struct probe_mount mount = {.step = key->step,
+                                .dev = (uint64_t)key->generation << 32 | key->dev};
+
+    if (size < sizeof(*key) || !probe->new_mount ||
+        map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
+        return 0;
+    mount.pid = record.pid;
+    mount.magic = record.magic;
+    memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
+    memcpy(mount.id, record.id, sizeof(mount.id));
+    return probe->new_mount(&mount, probe->new_mount_arg);
+}
+
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
 static int open_elder(struct probe *probe, const char *directory, struct error *error)
@@ -214,4 +232,20 @@ struct probe *elders_find(struct probe *probe, uint64_t key)
     while (elder && map_get(elder, elder->skel->maps.steps, &key, &record) < 0)
         elder = elder->elders;
     return elder;
+}
+
+void probe_destroy(struct probe *probe)
+{
+    if (!probe)
+        return;
+    elders_close(probe);
+    ring_buffer__free(probe->ring);
+    hooks_close(probe);
+    accounts_close(probe);
+    elements_close(probe);
+    maps_close(probe);
+    jobio_bpf__destroy(probe->skel);
+    free(probe->directory);
+    free(probe->blind);
+    free(probe);
 }

@@ -223,24 +223,6 @@ static int check_blind(struct probe *probe, struct error *error)
     return error_errno(error, -ENOMEM, "cannot make the probe");
 }
 
-int probe_report_mount(void *arg, void *data, size_t size)
-{
-    const struct mount_key *key = data;
-    struct probe *probe = arg;
-    struct mount_record record;
-    struct probe_mount mount = {.step = key->step,
-                                .dev = (uint64_t)key->generation << 32 | key->dev};
-
-    if (size < sizeof(*key) || !probe->new_mount ||
-        map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
-        return 0;
-    mount.pid = record.pid;
-    mount.magic = record.magic;
-    memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
-    memcpy(mount.id, record.id, sizeof(mount.id));
-    return probe->new_mount(&mount, probe->new_mount_arg);
-}
-
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
 {
     CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
@@ -312,22 +294,6 @@ int probe_create_blind(struct probe **ret, const char *why, struct error *error)
 const char *probe_blind(const struct probe *probe)
 {
     return probe->blind;
-}
-
-void probe_destroy(struct probe *probe)
-{
-    if (!probe)
-        return;
-    elders_close(probe);
-    ring_buffer__free(probe->ring);
-    hooks_close(probe);
-    accounts_close(probe);
-    elements_close(probe);
-    maps_close(probe);
-    jobio_bpf__destroy(probe->skel);
-    free(probe->directory);
-    free(probe->blind);
-    free(probe);
 }
 
 int probe_unpin(const char *pin_dir, struct error *error)

@@ -133,7 +133,7 @@ void elders_release(void);
 void elders_close(struct probe *probe);
 /* Returns the layout that counts this step (a key of `steps`); NULL: none of them. */
 struct probe *elders_find(struct probe *probe, uint64_t key);
-/* probe.c: callback of a ring buffer; arg: the probe. */
+/* Callback of a ring buffer; arg: the probe. */
 int probe_report_mount(void *arg, void *data, size_t size);
 /* detach.c: remove one layout. */
 int probe_detach_layout(const char *directory, struct probe_removed *ret, struct error *error);
