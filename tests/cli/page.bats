@@ -34,12 +34,19 @@ console_is_quiet() {
     not grep -E 'CONSOLE|Refused|ERR_' "$BATS_TEST_TMPDIR/log"
 }
 
-# measured WIDTH SCHEME KIND: the result of a script that measures the page
+# measured WIDTH SCHEME KIND: the result of a script that measures the page. In a frame, because a window
+# has at least 500 pixels.
 measured() {
-    local page=$BATS_TEST_TMPDIR/measured.html
+    local page=$BATS_TEST_TMPDIR/measured.html frame=$BATS_TEST_TMPDIR/frame.html
     sed -e '/Content-Security-Policy/d' -e '/^<\/body>/d' -e '/^<\/html>/d' "$PAGES/$3.html" > "$page"
     cat "$BATS_TEST_DIRNAME/measure.html" >> "$page"
-    browser "--window-size=$1,900" --blink-settings=preferredColorScheme=$2 --dump-dom "$page" |
+    cat > "$frame" << END
+<!DOCTYPE html><body><iframe src="measured.html" style="width: $1px; height: 900px; border: 0"></iframe><pre></pre>
+<script>onload = () => document.querySelector("pre").textContent =
+    document.querySelector("iframe").contentDocument.getElementById("measured").textContent;</script>
+END
+    browser --window-size=1400,1000 --allow-file-access-from-files --blink-settings=preferredColorScheme=$2 \
+        --dump-dom "$frame" |
         sed -n 's/^MEASURED: //p'
 }
 
@@ -137,6 +144,14 @@ measured() {
     done
 }
 
+# Where the section with the failed calls is: first, or nowhere
+failures_of() {
+    case $1 in
+    python | one-writer) echo -1 ;;
+    *) echo 0 ;;
+    esac
+}
+
 @test "text does not overlap, break or leave the page, wide tables say so, and failures come first" {
     need_browser
     for kind in rich large evil old no-space python one-writer; do
@@ -145,6 +160,8 @@ measured() {
             said=$(measured $width 1 $kind)
             [ "$(jq -c .wrong <<< "$said")" = '[]' ] || { echo "$kind at $width: $said"; false; }
             [ "$(jq .looked_at <<< "$said")" -gt 20 ]
+            [ "$(jq .width <<< "$said")" = $width ]
+            [ "$(jq .failures_at <<< "$said")" = "$(failures_of $kind)" ]
         done
     done
 }
