@@ -33,7 +33,7 @@ says_first() {
 
 # keep ID NAME: its account, for other tests
 keep() {
-    at n1 job "$1" --steps --json > "$OUT/$2.json"
+    at n1 job "$1" --steps --timeline --json > "$OUT/$2.json"
 }
 
 sentence() {
@@ -67,7 +67,7 @@ cold() {
 }
 
 ended() {
-    [ "$(at n1 history -P -u alice -o JobID,State | grep -c '_[0-9]*|ended')" = 21 ]
+    [ "$(at n1 history -P -u alice -o JobID,State | grep -c '_[0-9]*|COMPLETED')" = 21 ]
 }
 
 # 21 jobs at its usual speed, then one on a slow day. jobiod reads the history when it starts.

@@ -75,9 +75,9 @@ teardown() {
 }
 
 @test "jobio history lists the job and its sums" {
-    run as alice jobio history -P -o JobID,User,State,Exact,JobName,Meta
-    echo "$output"
-    grep -q "^$main|alice|ended|yes|main job|" <<< "$output"
+    as alice jobio history -P -o JobID,User,State,Exact,JobName,Meta
+    wait_for 60 eval 'as alice jobio history -P -o JobID,User,State,Exact,JobName,Meta |
+        grep "^$main|alice|COMPLETED|yes|main job|"'
     run jobio history --json
     jq -e --argjson id "$main" '.[] | select(.jobid == $id)' <<< "$output"
 }
