@@ -31,7 +31,8 @@ struct node {
     char *name, *slurm;           /* slurm: its state there */
     struct json_object *document; /* NULL: no answer */
     enum verdict verdict;
-    char *line, *details; /* what it says, or why there is no answer */
+    char *error;          /* why there is none */
+    char *line, *details; /* what it says */
     const char *version;
 };
 
@@ -51,6 +52,7 @@ static void nodes_clear(struct nodes *nodes)
         json_object_put(node->document);
         free(node->name);
         free(node->slurm);
+        free(node->error);
         free(node->line);
         free(node->details);
     }
@@ -118,18 +120,32 @@ static const char *find_version(struct json_object *document)
                : "?";
 }
 
+/* Why a node does not answer names the node, so it is a detail: such nodes say the same. */
+static void set_error(struct node *node, int rc, const char *text)
+{
+    node->error = utf8_sanitize(text);
+    if (rc == -EHOSTUNREACH && node->error) {
+        node->line = strdup("no answer");
+        node->details = text_format("  %s\n", node->error);
+    } else {
+        (void)text_copy(&node->line, node->error);
+    }
+}
+
 static void ask(const struct nodes *nodes, struct node *node)
 {
     _free_ char *url = text_node_url(nodes->settings->peers.url, node->name, "");
     struct cli cli = *nodes->cli;
     struct error error = {"no memory"};
+    int rc;
 
     cli.remote.url = url;
     cli.remote.munge_socket = nodes->settings->peers.munge_socket;
     node->verdict = VERDICT_UNKNOWN;
     node->version = "-";
-    if (!url || jobiod_status(&cli, &node->document, &error) < 0) {
-        node->line = utf8_sanitize(error.text);
+    rc = url ? jobiod_status(&cli, &node->document, &error) : -ENOMEM;
+    if (rc < 0) {
+        set_error(node, rc, error.text);
         return;
     }
     node->verdict = status_verdict_get(node->document, &node->line, &node->details);
@@ -286,7 +302,7 @@ static int print_json(const struct nodes *nodes)
         if (node->document)
             tree_put(&tree, object, "status", json_object_get(node->document));
         else
-            tree_put_text(&tree, object, "error", or_empty(node->line));
+            tree_put_text(&tree, object, "error", or_empty(node->error));
         tree_add(&tree, list, object);
     }
     return output_tree(&tree, list) < 0 ? CLI_FAILED : CLI_OK;

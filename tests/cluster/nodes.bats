@@ -313,7 +313,8 @@ all_nodes() {
     all_nodes
     [ "$status" = 1 ]
     [ "${lines[0]}" = "DEGRADED: 3 of 4 nodes count, 1 without an answer" ]
-    [[ ${lines[2]} == "UNKNOWN "*" 1  n4: no answer from jobiod at http://n4:9418: "* ]]
+    [[ ${lines[2]} == "UNKNOWN "*" 1  n4: no answer" ]]
+    [[ ${lines[3]} == "  no answer from jobiod at http://n4:9418: "* ]]
     node_jobiod n4
     wait_for 240 node_serves n4
 }
