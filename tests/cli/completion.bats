@@ -61,7 +61,13 @@ manual() {
     [ "$(offers jobio history -S no)" = "noon now now-1days now-1hours now-7days" ]
     [ "$(offers jobio history -u roo)" = root ]
     [ "$(offers jobio history --group '')" = "account day mount name partition user" ]
-    [ "$(offers jobio history -s '')" = "ended running" ]
+    [ "$(offers jobio history -s F)" = FAILED ]
+    [ "$(offers jobio history -s e)" = ended ]
+    # each of them is a state
+    for state in $(offers jobio history -s ''); do
+        split jobio --store /nonexistent/jobio.db history -s "$state"
+        [[ $err == *"/nonexistent"* && $err != *--state* ]] || { echo "$state: $err"; false; }
+    done
     [ "$(offers jobio history --limit '')" = "" ]
 }
 
