@@ -107,26 +107,42 @@ static void refuse_client(struct server *server, int fd, const struct ucred *pee
     socket_log_peer(server, peer, "too many connections at once");
 }
 
+/* 0: the peer has hung up, which the loop has not seen yet. */
 static bool has_sent(int fd)
 {
     char byte;
 
-    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* A user with many uids can take all connections of users. Then the oldest one without a request
- * ends: clients of jobio send theirs at once. */
+static unsigned count_of(const struct server *server, uid_t uid)
+{
+    unsigned n = 0;
+
+    for (const struct request *r = server->clients; r; r = r->next)
+        n += r->peer.uid == uid;
+    return n;
+}
+
+/* A user with many uids can take all connections of users. Then one without a request ends, because
+ * clients of jobio send theirs at once: the oldest of the uid that has the most. */
 static bool make_room(struct server *server)
 {
-    struct request *oldest = NULL;
+    struct request *last = NULL;
+    unsigned most = 0;
 
-    for (struct request *r = server->clients; r; r = r->next)
-        if (r->peer.uid != 0 && r->phase == READING && !has_sent(r->fd))
-            oldest = r;
-    if (!oldest)
+    for (struct request *r = server->clients; r; r = r->next) {
+        unsigned n = r->peer.uid != 0 && r->phase == READING ? count_of(server, r->peer.uid) : 0;
+
+        if (n && n >= most && !has_sent(r->fd)) {
+            most = n;
+            last = r;
+        }
+    }
+    if (!last)
         return false;
-    refuse_client(server, oldest->fd, &oldest->peer);
-    socket_free(oldest);
+    refuse_client(server, last->fd, &last->peer);
+    socket_free(last);
     return true;
 }
 

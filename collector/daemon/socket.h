@@ -26,8 +26,8 @@ struct server_options {
     unsigned question_ms;    /* time limit for the request after the connect; 0: 2000 */
     unsigned answer_ms;      /* time limit for the peer to read each part of the answer; 0: 10000 */
     unsigned clients_a_user; /* limit per user other than root; 0: 16 */
-    unsigned clients_users;  /* the same for all of them; 0: 128. Beyond it, the oldest one that has
-                              * not sent a request is closed. */
+    unsigned clients_users;  /* the same for all of them; 0: 128. Beyond it, one that has not sent
+                              * a request is closed: the oldest of the uid that has the most. */
     size_t answers_a_user;   /* bytes of text that a user has not read yet; 0: 64 MiB */
     size_t answers_users;    /* the same for all users other than root; 0: 256 MiB */
 };
