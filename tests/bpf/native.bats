@@ -367,6 +367,7 @@ is_blind() {
 ids() {
     local pin
     for pin in "$maps"/*; do
+        [[ $pin != */shape_* ]] || continue # a second pin of a map
         bpftool -j "$1" show pinned "$pin" 2> /dev/null | jq -r '.id? // empty'
     done
 }

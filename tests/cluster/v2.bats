@@ -88,7 +88,7 @@ teardown() {
             "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
-    [ "$(sql 'PRAGMA user_version')" = 4 ]
+    [ "$(sql 'PRAGMA user_version')" = 5 ]
 }
 
 @test "the Pushgateway has the same numbers" {
@@ -273,9 +273,9 @@ END
     record "$off" | jq -e .complete
 }
 
-# states JOB...: how the jobs ended according to jobio, oldest first
+# states JOB...: how the jobs ended according to jobio, by number
 states() {
-    jobio history -P -n -o JobIDRaw,Restart,State,ExitCode --sort -time -j "$(IFS=,; echo "$*")"
+    jobio history -P -n -o JobIDRaw,Restart,State,ExitCode -j "$(IFS=,; echo "$*")" | sort -n
 }
 
 @test "jobio learns how Slurm ended a job: also without its record, and after a restart" {
@@ -296,8 +296,8 @@ $requeued|0|REQUEUED|"
 
     # the selection, and both pages
     same "$failed" "$(jobio history -P -n -o JobIDRaw -s F -j "$ok,$failed,$cancelled,$requeued")"
-    same "$failed $cancelled" "$(jobio history -P -n -o JobIDRaw --sort -time -s f,CA \
-        -j "$ok,$failed,$cancelled,$requeued" | xargs)"
+    same "$failed $cancelled" "$(jobio history -P -n -o JobIDRaw -s f,CA \
+        -j "$ok,$failed,$cancelled,$requeued" | sort -n | xargs)"
     job_json "$failed" | jq -e '.job | [.state, .slurm_state, .exit_code, .exit_signal] == ["ended", "FAILED", 3, 0]'
     [[ $(jobio job "$failed" | head -n 1) == *"job $failed of alice, FAILED (exit code 3:0)"* ]]
     [[ $(jobio job "$ok" | head -n 1) == *"job $ok of alice, COMPLETED"[,:]* ]]

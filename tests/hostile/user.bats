@@ -175,5 +175,5 @@ other_users() {
 
 @test "connections of subordinate uids do not keep other users out" {
     as_uid $HOSTILE unshare -U true || skip "no user namespaces here"
-    under_attack 1811 other_users 20 4
+    under_attack 1811 other_users 20 12
 }
