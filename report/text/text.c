@@ -87,7 +87,7 @@ static bool small_line(FILE *out, const struct text *t)
         !job->nodes_expected || job_lost_time(job))
         return false;
     who = job->command ? NULL : text_who(job);
-    of_who = text_format(who ? " of job %s" : "", who);
+    of_who = who ? text_format(" of job %s", who) : strdup("");
     if (!of_who)
         return false;
     if (sum->shown.all.errors)
