@@ -5,9 +5,10 @@
  * upgrade of jobiod. A map is pinned as <pin directory>/<JOBIO_LAYOUT>/<its name here>.
  *
  * Versions of jobio whose layouts have the same JOBIO_SHAPE read each other's maps, so that an
- * upgrade or a downgrade between them loses nothing (collector/probe/elders.c). A change of the set
- * of maps, of the size or a member of a key or a value, or of the meaning of a number needs a new
- * shape; a new operation at the end of IO_OPS, other sizes of the maps and other programs do not.
+ * upgrade or a downgrade between them loses nothing (collector/probe/layouts.c). A change of the
+ * set of maps, of the size or a member of a key or a value, or of the meaning of a number needs a
+ * new shape; a new operation at the end of IO_OPS, other sizes of the maps and other programs do
+ * not.
  */
 #ifndef JOBIO_BPF_RECORDS_H
 #define JOBIO_BPF_RECORDS_H

@@ -150,7 +150,7 @@ static int add_errno(const void *key, const void *value, void *arg)
     struct tally_op *op;
     uint64_t count;
 
-    if (!pass_has(pass, at->step) || at->op >= IO_OP_COUNT) /* of a newer jobio (elders.c) */
+    if (!pass_has(pass, at->step) || at->op >= IO_OP_COUNT) /* of a newer jobio (layouts.c) */
         return 0;
     memcpy(&count, value, sizeof(count));
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
@@ -345,7 +345,7 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
 {
     int r = 0;
 
-    for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+    for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = read_layout(p, steps, n, each, arg, error);
     return r;
 }

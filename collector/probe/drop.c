@@ -130,7 +130,7 @@ int probe_drop_start(struct probe *probe, const struct probe_cgroup *cgroups, si
 {
     int result = 0, r;
 
-    for (struct probe *p = probe->blind ? NULL : probe; p; p = p->elders) {
+    for (struct probe *p = probe->blind ? NULL : probe; p; p = p->others) {
         r = drop_tags(p, cgroups, n, error);
         result = result < 0 ? result : r;
     }
@@ -141,10 +141,10 @@ int probe_drop_wait(const struct probe *probe, struct error *error)
 {
     int r = 0;
 
-    elders_hold();
-    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+    layouts_hold();
+    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = stop_adding(p, error);
-    elders_release();
+    layouts_release();
     return r;
 }
 
@@ -153,7 +153,7 @@ int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, s
 {
     int result = 0, r;
 
-    for (struct probe *p = !n || probe->blind ? NULL : probe; p; p = p->elders) {
+    for (struct probe *p = !n || probe->blind ? NULL : probe; p; p = p->others) {
         r = drop_steps(p, cgroups, n, error);
         result = result < 0 ? result : r;
     }
@@ -256,11 +256,11 @@ int probe_sweep(struct probe *probe, struct error *error)
 {
     int n = 0, r = 0;
 
-    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->elders) {
+    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->others) {
         r = drop_leftovers(p, error);
         n += r > 0 ? r : 0;
     }
-    if (!probe->blind && !elders_retire(probe) && r >= 0)
-        r = -EAGAIN;
+    if (!probe->blind && r >= 0)
+        r = layouts_retire(probe, error);
     return r < 0 ? r : n;
 }

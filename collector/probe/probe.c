@@ -253,7 +253,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         if (r < 0)
             return r;
     }
-    if (probe->directory && (r = elders_mark(probe)) < 0)
+    if (probe->directory && (r = layouts_mark(probe)) < 0)
         return error_errno(error, r, "cannot pin the shape in '%s'", probe->directory);
     maps_hide_memory(probe->skel);
     r = maps_open(probe, error);
@@ -272,7 +272,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
     if (options->pin_dir && !probe->blind)
-        r = elders_open(probe, options->pin_dir, error);
+        r = layouts_open(probe, options->pin_dir, error);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(probe);
@@ -336,7 +336,7 @@ int probe_unpin_others(const char *pin_dir, struct error *error)
     while (r == 0 && (entry = readdir(dir))) {
         if (!is_other_layout(entry->d_name) ||
             snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path) ||
-            elders_can_read(path))
+            layouts_can_read(path))
             continue;
         r = maps_unpin(path, error);
         n++;
@@ -346,7 +346,7 @@ int probe_unpin_others(const char *pin_dir, struct error *error)
 
 bool probe_is_adopted(const struct probe *probe)
 {
-    return probe->adopted || probe->elders;
+    return probe->adopted || probe->others;
 }
 
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
@@ -360,7 +360,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         return error_set(error, -EINVAL, "a cgroup at level %u cannot be a step", level);
     if (ret)
         *ret = step_number(cgroup_id, cgroup_version);
-    if (probe->blind || elders_find(probe, key))
+    if (probe->blind || layouts_find(probe, key))
         return 0;
     r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
     if (r == -E2BIG)
@@ -377,7 +377,7 @@ bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
     struct step_record record;
 
     return probe->blind || map_get(probe, probe->skel->maps.steps, &key, &record) == 0 ||
-           elders_find(probe, key);
+           layouts_find(probe, key);
 }
 
 struct shards_used {
@@ -400,11 +400,11 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     struct shards_used used = {.except = step_key(cgroup_id, cgroup_version)};
     struct step_record record = {0};
     uint32_t limit = shards_of_cpus(), n = 1;
-    struct probe *elder = elders_find(probe, used.except);
+    struct probe *other = layouts_find(probe, used.except);
     int r;
 
-    if (elder)
-        probe = elder;
+    if (other)
+        probe = other;
     r = probe->blind ? -ENOTSUP : map_each(probe, probe->skel->maps.steps, sum_shards, &used, NULL);
     if (r < 0)
         return r;
@@ -456,13 +456,13 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
     struct step_list list = {0};
     int r = 0;
 
-    for (list.probe = probe; list.probe && !probe->blind && r == 0; list.probe = list.probe->elders)
+    for (list.probe = probe; list.probe && !probe->blind && r == 0; list.probe = list.probe->others)
         r = map_each(list.probe, list.probe->skel->maps.steps, list_step, &list, error);
     if (r < 0) {
         free(list.items);
         return r == -ENOMEM ? error_errno(error, r, "cannot list the steps") : r;
     }
-    for (const struct probe *p = probe; p; p = p->elders)
+    for (const struct probe *p = probe; p; p = p->others)
         accounts_sum(p, list.items, list.n);
     *ret = list.items;
     *n = list.n;
@@ -478,7 +478,7 @@ int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct 
 {
     int r = 0;
 
-    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->elders) {
+    for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->others) {
         p->new_mount = each;
         p->new_mount_arg = arg;
         r = ring_buffer__consume(p->ring);
@@ -512,7 +512,7 @@ int probe_mounts(struct probe *probe, probe_mount_f each, void *arg, struct erro
     struct mount_list list = {each, arg};
     int r = 0;
 
-    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->elders)
+    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = map_each(p, p->skel->maps.mounts, list_mount, &list, error);
     return r;
 }
@@ -529,7 +529,7 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
     if (probe->blind)
         return true;
     while (owner && map_get(owner, owner->skel->maps.mounts, &key, &record) < 0)
-        owner = owner->elders;
+        owner = owner->others;
     probe = owner ? owner : probe;
     if (key.generation == GENERATION_LATER ||
         map_get(probe, probe->skel->maps.lives, &at, &last) < 0)

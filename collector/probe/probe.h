@@ -134,8 +134,8 @@ int probe_drop_wait(const struct probe *probe, struct error *error); /* on any t
 int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                       struct error *error);
 /* Remove leftovers of dropped steps: a program that was running during the drop may have created
- * keys. Also remove other layouts that count no step any more; -EAGAIN: another thread is in
- * probe_drop_wait(), so try again later. Returns the number of steps removed. */
+ * keys. Also remove other layouts that count no step any more. Returns the number of steps removed,
+ * or -errno: try again later; -EAGAIN: another thread is in probe_drop_wait(). */
 int probe_sweep(struct probe *probe, struct error *error);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that run on many CPUs. */

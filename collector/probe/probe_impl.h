@@ -55,8 +55,8 @@ struct probe {
     struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
     struct maps_page *rows;    /* of `elements` */
     void *accounts;            /* tsearch tree of struct step_tallies, by step */
-    struct probe *elders;      /* owned list of other layouts, linked by this member */
-    int rings;                 /* with elders: epoll descriptor of all ring buffers; else 0 */
+    struct probe *others;      /* owned list of other layouts, linked by this member */
+    int rings; /* with other layouts: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;
 };
@@ -116,23 +116,24 @@ void shares_drop(struct probe *probe, const uint32_t *steps, size_t n);
  * shares_drop(). */
 int shares_recount(struct probe *probe, struct error *error);
 
-/* elders.c: layouts of other versions. Their struct probe has maps and links, but no programs. */
+/* layouts.c: layouts of other versions. Their struct probe has maps and links, but no programs. */
 
 /* Mark the pinned maps with their shape. */
-int elders_mark(const struct probe *probe);
+int layouts_mark(const struct probe *probe);
 /* Returns whether the maps pinned in this directory have the shape of this version. */
-bool elders_can_read(const char *directory);
-/* Open the other layouts below pin_dir that can be read and count a step. */
-int elders_open(struct probe *probe, const char *pin_dir, struct error *error);
-/* Detach and remove those without steps. Returns false if another thread uses the list: try again
- * later. */
-bool elders_retire(struct probe *probe);
-/* Keep the list as it is. Only for other threads than that of elders_retire(). */
-void elders_hold(void);
-void elders_release(void);
-void elders_close(struct probe *probe);
+bool layouts_can_read(const char *directory);
+/* Open the other layouts below pin_dir that can be read and count a step. Returns 0 or -errno;
+ * -EAGAIN: a later attempt may succeed. */
+int layouts_open(struct probe *probe, const char *pin_dir, struct error *error);
+/* Detach and remove those without steps. Returns 0 or -errno: try again later; -EAGAIN: another
+ * thread uses the list. */
+int layouts_retire(struct probe *probe, struct error *error);
+/* Keep the list as it is. Only for other threads than that of layouts_retire(). */
+void layouts_hold(void);
+void layouts_release(void);
+void layouts_close(struct probe *probe);
 /* Returns the layout that counts this step (a key of `steps`); NULL: none of them. */
-struct probe *elders_find(struct probe *probe, uint64_t key);
+struct probe *layouts_find(struct probe *probe, uint64_t key);
 /* Callback of a ring buffer; arg: the probe. */
 int probe_report_mount(void *arg, void *data, size_t size);
 /* detach.c: remove one layout. */

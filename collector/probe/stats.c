@@ -103,13 +103,13 @@ static int list_layout(struct probe *probe, const struct probe_hook **ret, size_
 }
 
 /* The programs of other layouts miss events of the steps that they count. */
-static void add_elders(struct probe *probe, size_t n)
+static void add_others(struct probe *probe, size_t n)
 {
-    for (struct probe *elder = probe->elders; elder; elder = elder->elders) {
+    for (struct probe *other = probe->others; other; other = other->others) {
         const struct probe_hook *hooks;
         size_t n_hooks;
 
-        (void)list_layout(elder, &hooks, &n_hooks);
+        (void)list_layout(other, &hooks, &n_hooks);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n_hooks; j++)
                 if (!strcmp(probe->listed[i].function, hooks[j].function) &&
@@ -123,7 +123,7 @@ int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n)
     int r = list_layout(probe, ret, n);
 
     if (r == 0)
-        add_elders(probe, *n);
+        add_others(probe, *n);
     return r;
 }
 
@@ -152,7 +152,7 @@ uint64_t probe_unsupported(const struct probe *probe)
 
     if (probe->blind)
         return (1ull << IO_SET_BITS) - 1;
-    for (const struct probe *p = probe; p; p = p->elders)
+    for (const struct probe *p = probe; p; p = p->others)
         unsupported |= unsupported_by(p);
     return unsupported;
 }

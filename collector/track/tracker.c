@@ -244,11 +244,18 @@ static void tick_job(struct job *job, uint64_t now)
 /* Sweep the maps rarely, and not in the tick in which steps are dropped. */
 static void sweep(struct tracker *tracker)
 {
+    struct error error;
+    int r;
+
     tracker->ticks_since_sweep++;
     if (!tracker->sweep_due || tracker->dropping ||
         (tracker->jobs.n && tracker->ticks_since_sweep < SWEEP_TICKS))
         return;
-    tracker->sweep_due = probe_sweep(tracker->probe, NULL) == -EAGAIN;
+    r = probe_sweep(tracker->probe, &error);
+    if (r < 0 && r != -EAGAIN)
+        tracker_log(tracker, LOG_LEVEL_WARNING, "leftovers of ended steps stay in the kernel: %s",
+                    error.text);
+    tracker->sweep_due = r == -EAGAIN; /* otherwise after the end of the next step */
     tracker->ticks_since_sweep = 0;
 }
 

@@ -24,7 +24,7 @@ static int shape_path(char path[PATH_MAX], const char *directory)
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int elders_mark(const struct probe *probe)
+int layouts_mark(const struct probe *probe)
 {
     char path[PATH_MAX];
     int r = shape_path(path, probe->directory);
@@ -34,7 +34,7 @@ int elders_mark(const struct probe *probe)
     return r == -EEXIST ? 0 : r;
 }
 
-bool elders_can_read(const char *directory)
+bool layouts_can_read(const char *directory)
 {
     char path[PATH_MAX];
 
@@ -43,31 +43,31 @@ bool elders_can_read(const char *directory)
 
 /* --- the links, for their statistics ---------------------------------------------------------- */
 
-static void adopt_links(struct probe *elder)
+static void adopt_links(struct probe *other)
 {
-    hooks_adopt(elder);
-    if (kprobes_adopt(elder)) {
-        kprobes_use(elder);
-        elements_open(elder);
+    hooks_adopt(other);
+    if (kprobes_adopt(other)) {
+        kprobes_use(other);
+        elements_open(other);
     } else {
-        elder->by_syscalls = syscalls_adopt(elder);
+        other->by_syscalls = syscalls_adopt(other);
     }
 }
 
-static int open_maps(struct probe *elder, struct error *error)
+static int open_maps(struct probe *other, struct error *error)
 {
     int r;
 
-    elder->skel = features_open(&elder->features);
-    if (!elder->skel)
+    other->skel = features_open(&other->features);
+    if (!other->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
-    r = maps_adopt(elder->skel, elder->directory, error);
+    r = maps_adopt(other->skel, other->directory, error);
     if (r <= 0)
         return r < 0
                    ? r
-                   : error_set(error, -ENOENT, "the maps in '%s' are incomplete", elder->directory);
-    r = maps_open(elder, error);
-    return r < 0 ? r : shares_recount(elder, error);
+                   : error_set(error, -ENOENT, "the maps in '%s' are incomplete", other->directory);
+    r = maps_open(other, error);
+    return r < 0 ? r : shares_recount(other, error);
 }
 
 int probe_report_mount(void *arg, void *data, size_t size)
@@ -90,26 +90,26 @@ int probe_report_mount(void *arg, void *data, size_t size)
 
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
-static int open_elder(struct probe *probe, const char *directory, struct error *error)
+static int open_layout(struct probe *probe, const char *directory, struct error *error)
 {
-    CLEANUP(probe_destroyp) struct probe *elder = calloc(1, sizeof(*elder));
+    CLEANUP(probe_destroyp) struct probe *other = calloc(1, sizeof(*other));
     int r;
 
-    if (!elder || !(elder->directory = strdup(directory)))
+    if (!other || !(other->directory = strdup(directory)))
         return error_errno(error, -ENOMEM, "cannot open '%s'", directory);
-    elder->features = probe->features;
-    r = hooks_resolve(elder, error);
+    other->features = probe->features;
+    r = hooks_resolve(other, error);
     if (r == 0)
-        r = open_maps(elder, error);
+        r = open_maps(other, error);
     if (r < 0)
         return r;
-    adopt_links(elder);
-    elder->ring =
-        ring_buffer__new(bpf_map__fd(elder->skel->maps.sightings), probe_report_mount, elder, NULL);
-    if (!elder->ring)
+    adopt_links(other);
+    other->ring =
+        ring_buffer__new(bpf_map__fd(other->skel->maps.sightings), probe_report_mount, other, NULL);
+    if (!other->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
-    elder->elders = probe->elders;
-    probe->elders = TAKE_PTR(elder);
+    other->others = probe->others;
+    probe->others = TAKE_PTR(other);
     return 0;
 }
 
@@ -121,18 +121,24 @@ static int watch_rings(struct probe *probe, struct error *error)
     struct epoll_event event = {.events = EPOLLIN};
     int r = 0;
 
-    if (!probe->elders)
+    if (!probe->others)
         return 0;
     probe->rings = epoll_create1(EPOLL_CLOEXEC);
     if (probe->rings < 0)
         r = -errno;
-    for (const struct probe *p = probe; p && r == 0; p = p->elders)
+    for (const struct probe *p = probe; p && r == 0; p = p->others)
         if (epoll_ctl(probe->rings, EPOLL_CTL_ADD, ring_buffer__epoll_fd(p->ring), &event) < 0)
             r = -errno;
     return r < 0 ? error_errno(error, r, "cannot watch the ring buffers") : 0;
 }
 
-int elders_open(struct probe *probe, const char *pin_dir, struct error *error)
+/* A later attempt may succeed. */
+static bool is_temporary(int r)
+{
+    return r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN || r == -EINTR;
+}
+
+int layouts_open(struct probe *probe, const char *pin_dir, struct error *error)
 {
     _closedir_ DIR *dir = opendir(pin_dir);
     const struct dirent *entry;
@@ -145,16 +151,17 @@ int elders_open(struct probe *probe, const char *pin_dir, struct error *error)
 
         if (number_parse(entry->d_name, JOBIO_LAYOUT, JOBIO_LAYOUT, &number) != -ERANGE ||
             snprintf(path, sizeof(path), "%s/%s", pin_dir, entry->d_name) >= (int)sizeof(path) ||
-            !elders_can_read(path))
+            !layouts_can_read(path))
             continue;
-        r = open_elder(probe, path, &why);
-        if (r == -ENOMEM)
-            return error_set(error, r, "%s", why.text);
-        /* Nobody would read it or remove its programs: leave it to probe_unpin_others(). */
+        r = open_layout(probe, path, &why);
+        /* Its steps are counted on meanwhile. */
+        if (is_temporary(r))
+            return error_set(error, -EAGAIN, "%s", why.text);
+        /* Otherwise no process would read it or remove its programs: probe_unpin_others() does. */
         if (r < 0 && shape_path(mark, path) == 0)
             (void)unlink(mark);
     }
-    (void)elders_retire(probe);
+    (void)layouts_retire(probe, &why); /* on failure, probe_sweep() tries it again */
     return watch_rings(probe, error);
 }
 
@@ -167,78 +174,82 @@ static int see_step(const void *key, const void *value, void *arg)
 /* probe_drop_wait() follows the list on other threads. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
-void elders_hold(void)
+void layouts_hold(void)
 {
     (void)pthread_rwlock_rdlock(&lock);
 }
 
-void elders_release(void)
+void layouts_release(void)
 {
     (void)pthread_rwlock_unlock(&lock);
 }
 
-/* Detach the programs and remove the pins. */
-static void retire(struct probe *elder)
+/* Detach the programs and remove the pins. Can be repeated after a failure. */
+static int retire(struct probe *other, struct error *error)
 {
     struct probe_removed removed = {0};
-    struct error error;
 
     for (size_t i = 0; i < HOOK_COUNT; i++) {
-        links_close(&elder->fentry[i]);
-        links_close(&elder->kprobes[i]);
+        links_close(&other->fentry[i]);
+        links_close(&other->kprobes[i]);
     }
-    links_close(&elder->syscall_links);
-    (void)probe_detach_layout(elder->directory, &removed, &error);
-    elder->elders = NULL;
-    probe_destroy(elder);
+    links_close(&other->syscall_links);
+    return probe_detach_layout(other->directory, &removed, error);
 }
 
-bool elders_retire(struct probe *probe)
+int layouts_retire(struct probe *probe, struct error *error)
 {
-    struct probe **next = &probe->elders, *elder;
+    struct probe **next = &probe->others, *other;
+    int result = 0;
 
     if (pthread_rwlock_trywrlock(&lock) != 0) /* do not wait on the main loop */
-        return false;
-    while ((elder = *next)) {
-        if (map_each(elder, elder->skel->maps.steps, see_step, NULL, NULL) != 0) {
-            next = &elder->elders;
+        return error_set(error, -EAGAIN, "another thread reads the layouts");
+    while ((other = *next)) {
+        int r = map_each(other, other->skel->maps.steps, see_step, NULL, error);
+
+        if (r == 0)
+            r = retire(other, error);
+        if (r != 0) { /* it counts a step, or cannot be removed now */
+            result = r < 0 ? r : result;
+            next = &other->others;
             continue;
         }
-        *next = elder->elders;
-        retire(elder);
+        *next = other->others;
+        other->others = NULL;
+        probe_destroy(other);
     }
     (void)pthread_rwlock_unlock(&lock);
-    return true;
+    return result;
 }
 
-void elders_close(struct probe *probe)
+void layouts_close(struct probe *probe)
 {
-    while (probe->elders) {
-        struct probe *elder = probe->elders;
+    while (probe->others) {
+        struct probe *other = probe->others;
 
-        probe->elders = elder->elders;
-        elder->elders = NULL;
-        probe_destroy(elder);
+        probe->others = other->others;
+        other->others = NULL;
+        probe_destroy(other);
     }
     if (probe->rings > 0)
         (void)close(probe->rings);
 }
 
-struct probe *elders_find(struct probe *probe, uint64_t key)
+struct probe *layouts_find(struct probe *probe, uint64_t key)
 {
     struct step_record record;
-    struct probe *elder = probe->elders;
+    struct probe *other = probe->others;
 
-    while (elder && map_get(elder, elder->skel->maps.steps, &key, &record) < 0)
-        elder = elder->elders;
-    return elder;
+    while (other && map_get(other, other->skel->maps.steps, &key, &record) < 0)
+        other = other->others;
+    return other;
 }
 
 void probe_destroy(struct probe *probe)
 {
     if (!probe)
         return;
-    elders_close(probe);
+    layouts_close(probe);
     ring_buffer__free(probe->ring);
     hooks_close(probe);
     accounts_close(probe);
