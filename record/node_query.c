@@ -21,11 +21,6 @@
 
 #define PATH "/v1/record"
 
-struct body {
-    char *text;
-    size_t size;
-};
-
 /* Queries without an answer in a row before a node is given up. */
 #define SILENT_MAX 3
 
@@ -37,7 +32,7 @@ struct host {
     unsigned silent; /* timeouts in a row */
     CURL *easy;      /* NULL: no query is running */
     char *credential;
-    struct body body;
+    struct http_body body;
     struct http_headers headers;
     char error[CURL_ERROR_SIZE];
 };
@@ -151,7 +146,7 @@ int node_query_parse_answer(struct node_query *query, const char *cluster, const
     return r;
 }
 
-static int open_answer(struct node_query *query, const char *cluster, const struct body *body,
+static int open_answer(struct node_query *query, const char *cluster, const struct http_body *body,
                        struct error *error)
 {
     _free_ char *payload = NULL;
@@ -171,23 +166,6 @@ static int open_answer(struct node_query *query, const char *cluster, const stru
 
 /* --- one query ------------------------------------------------------------------------------ */
 
-static size_t on_body(char *data, size_t one, size_t n, void *arg)
-{
-    struct body *body = arg;
-    char *grown;
-
-    if (n > CREDENTIAL_TEXT_MAX - body->size)
-        return 0;
-    grown = realloc(body->text, body->size + n + 1);
-    if (!grown)
-        return 0;
-    memcpy(grown + body->size, data, n);
-    body->text = grown;
-    body->size += n;
-    grown[body->size] = '\0';
-    return n * one;
-}
-
 static CURL *make_easy(struct host *host, const char *url)
 {
     const struct node_query_options *options = host->batch->options;
@@ -198,11 +176,12 @@ static CURL *make_easy(struct host *host, const char *url)
     if (!easy)
         return NULL;
     host->headers = (struct http_headers){.size = 0};
+    host->body.max = CREDENTIAL_TEXT_MAX;
     http_easy_setup(easy, &setup, &host->headers);
     (void)curl_easy_setopt(easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, host->credential);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, host->batch->headers);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_body_append);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, &host->body);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, host->error);
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, host);
@@ -241,9 +220,8 @@ static void host_clear(struct host *host)
         host->batch->running--;
     }
     free(host->credential);
-    free(host->body.text);
+    http_body_clear(&host->body);
     host->credential = NULL;
-    host->body = (struct body){0};
     *host->error = '\0';
 }
 

@@ -56,28 +56,8 @@ static int make_credential(const char *munge_socket, const struct message *m, co
 
 /* --- the transfer ----------------------------------------------------------------------------- */
 
-struct body {
-    char *text;
-    size_t size;
-};
-
-static size_t on_body(char *data, size_t one, size_t n, void *arg)
-{
-    struct body *body = arg;
-    char *grown =
-        n > CREDENTIAL_TEXT_MAX - body->size ? NULL : realloc(body->text, body->size + n + 1);
-
-    if (!grown)
-        return 0;
-    memcpy(grown + body->size, data, n);
-    body->text = grown;
-    body->size += n;
-    grown[body->size] = '\0';
-    return n * one;
-}
-
 static int transfer(CURL *easy, const char *url, const struct http_headers *headers,
-                    struct body *body, struct error *error)
+                    struct http_body *body, struct error *error)
 {
     char why[CURL_ERROR_SIZE] = "";
     CURLcode result;
@@ -98,8 +78,8 @@ static int transfer(CURL *easy, const char *url, const struct http_headers *head
     return 0;
 }
 
-static int post(const char *url, const char *credential, unsigned timeout_ms, struct body *body,
-                struct error *error)
+static int post(const char *url, const char *credential, unsigned timeout_ms,
+                struct http_body *body, struct error *error)
 {
     const struct http_setup setup = {.connect_timeout_ms = CONNECT_MS, .timeout_ms = timeout_ms};
     struct http_headers headers = {.size = 0};
@@ -113,7 +93,7 @@ static int post(const char *url, const char *credential, unsigned timeout_ms, st
         (void)curl_easy_setopt(easy, CURLOPT_URL, full);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, credential);
         (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, type);
-        (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+        (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_body_append);
         (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, body);
         rc = transfer(easy, url, &headers, body, error);
     }
@@ -163,7 +143,7 @@ int remote_ask(const char *url, const char *munge_socket, struct message *m, uns
 {
     _free_ char *credential = NULL;
     struct json_object *document = NULL;
-    struct body body = {0};
+    struct http_body body = {.max = CREDENTIAL_TEXT_MAX};
     char id[WIRE_ID_SIZE];
     int rc = wire_new_id(id);
 
@@ -177,6 +157,6 @@ int remote_ask(const char *url, const char *munge_socket, struct message *m, uns
     if (rc == 0)
         rc = take_answer(document, url, m, ret, error);
     json_object_put(document);
-    free(body.text);
+    http_body_clear(&body);
     return rc;
 }

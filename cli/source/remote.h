@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests to the jobiod of another host, over HTTP (doc/protocol.md, "Between nodes"). munge tells
- * it who asks, and only this user can read the answer. */
+/* Requests to the jobiod of another host, over HTTP (doc/protocol.md, "Between nodes"). munge
+ * proves to it who sends them, and only this user can open the answer. */
 #ifndef JOBIO_CLI_SOURCE_REMOTE_H
 #define JOBIO_CLI_SOURCE_REMOTE_H
 
