@@ -399,6 +399,18 @@ static enum table_form form_of(const struct history_options *options)
                                : TABLE_ALIGNED;
 }
 
+/* Otherwise prints why not. argument: one that is not an option; NULL: there is none. */
+static bool is_usable(const struct history_options *options, const char *argument)
+{
+    if (argument)
+        output_error("history: unexpected argument \"%s\": 'jobio job ID' shows one job", argument);
+    else if (options->json + options->csv + (options->parsable || options->bars) > 1)
+        output_error("history: use only one of --json, --csv, -p and -P");
+    else
+        return true;
+    return false;
+}
+
 static int history_run(struct cli *cli, int argc, char **argv)
 {
     CLEANUP(options_clear) struct history_options options = {.since = NULL};
@@ -441,15 +453,8 @@ static int history_run(struct cli *cli, int argc, char **argv)
         fields_list(stdout);
         return CLI_OK;
     }
-    if (first < argc) {
-        output_error("history: unexpected argument \"%s\": 'jobio job ID' shows one job",
-                     argv[first]);
+    if (!is_usable(&options, first < argc ? argv[first] : NULL))
         return CLI_USAGE;
-    }
-    if (options.json + options.csv + (options.parsable || options.bars) > 1) {
-        output_error("history: use only one of --json, --csv, -p and -P");
-        return CLI_USAGE;
-    }
     writer.json = options.json;
     writer.form = form_of(&options);
     writer.no_header = options.no_header;

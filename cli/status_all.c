@@ -179,7 +179,7 @@ static void ask_all(struct nodes *nodes)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Slurm knows that it is away: no fault of jobiod. */
+/* It does not answer because the node is down in Slurm. */
 static bool is_down(const struct node *node)
 {
     return node->verdict == VERDICT_UNKNOWN && strncmp(node->slurm, "down", 4) == 0;

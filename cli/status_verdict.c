@@ -109,8 +109,8 @@ static const char *find_backend(struct json_object *document)
     return NULL;
 }
 
-/* A hook that this kernel does not need is `absent`. A kernel with tracepoints only cannot have
- * most of them: that is no fault of this node, and each report says what it does not count. */
+/* A hook that this kernel does not need is `absent`. A kernel with tracepoints only does not offer
+ * most of them. That does not degrade the node: each report lists what it does not count. */
 static void check_hooks(struct findings *findings, struct json_object *document,
                         const char *counting_by)
 {

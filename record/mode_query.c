@@ -127,7 +127,7 @@ static enum slurm_state state_of(const slurm_job_info_t *job, const struct setti
     return SLURM_STATE_UNKNOWN;
 }
 
-/* "state FAILED 1:0". The first word tells the line from messages of libslurm. */
+/* "state FAILED 1:0". The first word distinguishes the line from messages of libslurm. */
 static int print_state(const slurm_job_info_t *job, const struct settings *settings)
 {
     enum slurm_state state = job ? state_of(job, settings) : SLURM_STATE_UNKNOWN;

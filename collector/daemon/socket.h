@@ -47,7 +47,7 @@ int server_create(struct server **ret, sd_event *loop, const struct server_optio
 /* Closes all connections. Pending requests stay valid and must still be answered. Accepts NULL. */
 void server_destroy(struct server *server);
 
-/* Create a request of a user on another host, for which there is no connection: one of the request_
+/* Create a request of a user on another host. It has no connection here: one of the request_
  * functions below calls `done` once, and frees it. Only root is an admin. NULL on out-of-memory. */
 struct request_answer {
     const char *text, *error; /* one of them, or none: ok */
