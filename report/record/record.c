@@ -158,7 +158,8 @@ char *report_record(const struct job_account *job)
     return record;
 }
 
-/* The end of the object that starts at `p`; NULL if it is not closed. */
+/* The end of the object that starts at `p`; NULL if it is not closed. json-c takes names in single
+ * quotes even if it is strict; such a name could hold another record. */
 static const char *object_end(const char *p)
 {
     bool in_string = false;
@@ -172,6 +173,8 @@ static const char *object_end(const char *p)
                 in_string = false;
             continue;
         }
+        if (*p == '\'')
+            return NULL;
         if (*p == '"')
             in_string = true;
         else if (*p == '{')
@@ -182,14 +185,17 @@ static const char *object_end(const char *p)
     return NULL;
 }
 
-/* A truncated record may seem to end inside the text that follows it. */
+/* A truncated record may seem to end inside the text that follows it. Strict: a comment of
+ * JavaScript could hold another record. */
 static bool is_object(const char *p, const char *end)
 {
     struct json_tokener *tokener = json_tokener_new();
     struct json_object *o = NULL;
 
-    if (tokener)
+    if (tokener) {
+        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
         o = json_tokener_parse_ex(tokener, p, (int)(end - p));
+    }
     json_object_put(o);
     json_tokener_free(tokener);
     return o != NULL;
