@@ -32,7 +32,7 @@ struct world {
     char store_dir[32];
     struct store *store;
     char said[16384];
-    uint64_t longest_ns; /* longest dispatch of the loop */
+    uint64_t longest_ns; /* longest dispatch of the loop, without the time it waited for a CPU */
     char retired[1024];  /* what `jobio retire` would print */
     size_t retire_failed;
     bool retire_done;
