@@ -53,7 +53,7 @@ static __always_inline __u64 current_ancestor(__u32 level)
 
     if (features.ancestor_id)
         return bpf_get_current_ancestor_cgroup_id(level);
-    cgroup = TASK_READ(current_task(), cgroups, dfl_cgrp);
+    cgroup = BPF_CORE_READ(current_task(), cgroups, dfl_cgrp);
     return level <= (__u32)BPF_CORE_READ(cgroup, level) ? cgroup_ancestor(cgroup, level) : 0;
 }
 

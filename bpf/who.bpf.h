@@ -131,7 +131,7 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
         who->cgroup = cgroup;
     } else if (v1) {
         who->generation = 0;
-        key = who_above(who_freezer(TASK_READ(task, cgroups)), v1, STEP_KEY_V1);
+        key = who_above(who_freezer(BPF_CORE_READ(task, cgroups)), v1, STEP_KEY_V1);
     }
     return key && who_fill(who, key) && !(TASK_READ(task, flags) & PF_KTHREAD);
 }
@@ -143,10 +143,14 @@ static __always_inline bool who_has_no_steps(void)
 }
 
 /* True if the current task's cgroup is less deep than every tagged one, as for most tasks outside
- * of jobs. Costs three loads instead of a helper call. */
+ * of jobs. The helper returns 0 for a level below the task's cgroup. Loads from the task would save
+ * a few instructions, but since 6.3 the verifier searches the kernel's types for each of them,
+ * which was half of the time to load the programs. */
 static __always_inline bool who_is_outside(void)
 {
-    return (__u32)TASK_READ(current_task(), cgroups, dfl_cgrp, level) < levels.least;
+    if (features.ancestor_id)
+        return !bpf_get_current_ancestor_cgroup_id(levels.least);
+    return (__u32)BPF_CORE_READ(current_task(), cgroups, dfl_cgrp, level) < levels.least;
 }
 
 #endif
