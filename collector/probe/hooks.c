@@ -149,22 +149,16 @@ static int find_parameter(const struct btf *btf, const struct target *target, co
     return -ENOENT;
 }
 
-static const struct btf_type *find_prototype(const struct btf *btf, const char *name)
-{
-    int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
-
-    return id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-}
-
 /* Parameter names of a tracepoint are in the function that calls the programs; its first parameter
  * is not passed to them. */
-static int find_named(const struct btf *btf, const char *name, bool tracepoint, struct target *ret)
+static int find_named(struct functions *functions, const char *name, bool tracepoint,
+                      struct target *ret)
 {
     char function[128];
 
     (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
-    *ret =
-        (struct target){.name = name, .params = find_prototype(btf, function), .skip = tracepoint};
+    *ret = (struct target){
+        .name = name, .params = functions_prototype(functions, function), .skip = tracepoint};
     return ret->params ? 0 : -ENOENT;
 }
 
@@ -174,15 +168,16 @@ static const char *function_of(const struct hook_entry *entry)
     return strchr(entry->section, '/') + 1;
 }
 
-static int find_target(const struct btf *btf, const struct hook_entry *entry, struct target *ret)
+static int find_target(struct functions *functions, const struct hook_entry *entry,
+                       struct target *ret)
 {
     bool tracepoint = !strncmp(entry->section, "tp_btf/", 7);
     const char *name = function_of(entry);
-    int r = find_named(btf, name, tracepoint, ret);
+    int r = find_named(functions, name, tracepoint, ret);
 
     for (size_t i = 0; i < ARRAY_SIZE(renamed) && r < 0; i++)
         if (!strcmp(name, renamed[i].from))
-            r = find_named(btf, renamed[i].to, tracepoint, ret);
+            r = find_named(functions, renamed[i].to, tracepoint, ret);
     return r;
 }
 
@@ -228,13 +223,14 @@ static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
             find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
 }
 
-static int hook_resolve(const struct btf *btf, const struct hook_entry *entry,
-                        struct hook_indexes *indexes, struct probe_hook *hook)
+static int hook_resolve(const struct btf *btf, struct functions *functions,
+                        const struct hook_entry *entry, struct hook_indexes *indexes,
+                        struct probe_hook *hook)
 {
     struct target target;
     int second, kind;
 
-    if (find_target(btf, entry, &target) < 0) {
+    if (find_target(functions, entry, &target) < 0) {
         hook->absent = true;
         snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
@@ -282,27 +278,42 @@ static bool are_usual(const struct probe *probe)
     return true;
 }
 
-int hooks_resolve(struct probe *probe, struct error *error)
+static int resolve_all(struct probe *probe, const struct btf *btf)
 {
-    struct btf *btf = btf__load_vmlinux_btf();
+    struct functions *functions = functions_create(btf);
 
-    if (!btf)
-        return error_set(error, -ENOTSUP,
-                         "this kernel has no BTF (/sys/kernel/btf/vmlinux), which "
-                         "CONFIG_DEBUG_INFO_BTF makes");
+    if (!functions)
+        return -ENOMEM;
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         struct probe_hook *hook = &probe->hooks[i];
 
         *hook = (struct probe_hook){.function = function_of(&entries[i]),
                                     .feature = entries[i].feature,
                                     .ops = entries[i].ops};
-        probe->resolved[i] = hook_resolve(btf, &entries[i], &probe->indexes[i], hook) == 0;
+        probe->resolved[i] =
+            hook_resolve(btf, functions, &entries[i], &probe->indexes[i], hook) == 0;
     }
-    io_uring_choose(probe);
-    probe->features.usual_calls = are_usual(probe);
-    kprobes_choose_kind(probe, btf);
-    btf__free(btf);
+    functions_destroy(functions);
     return 0;
+}
+
+int hooks_resolve(struct probe *probe, struct error *error)
+{
+    struct btf *btf = btf__load_vmlinux_btf();
+    int r;
+
+    if (!btf)
+        return error_set(error, -ENOTSUP,
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux), which "
+                         "CONFIG_DEBUG_INFO_BTF makes");
+    r = resolve_all(probe, btf);
+    if (r == 0) {
+        io_uring_choose(probe);
+        probe->features.usual_calls = are_usual(probe);
+        kprobes_choose_kind(probe, btf);
+    }
+    btf__free(btf);
+    return r < 0 ? error_errno(error, r, "cannot list the kernel's functions") : 0;
 }
 
 static int link_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])

@@ -83,6 +83,16 @@ int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f ea
 int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
                    size_t n, struct error *error);
 
+/* functions.c: the kernel's functions by name. A search of libbpf's reads all types each time. */
+
+struct functions;
+
+/* Returns NULL on out-of-memory. `btf` must stay. */
+struct functions *functions_create(const struct btf *btf);
+void functions_destroy(struct functions *functions); /* accepts NULL */
+/* Returns the prototype of the function; NULL if the kernel has no such function. */
+const struct btf_type *functions_prototype(struct functions *functions, const char *name);
+
 /* maps.c: opening, sharing, pinning and mapping of maps. */
 
 /* Adopt the maps that an earlier process pinned in the directory. Returns 1 if all are adopted, or
