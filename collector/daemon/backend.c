@@ -48,17 +48,17 @@ static void log_hooks(const struct probe_hook *hooks, size_t n)
     }
 }
 
-static void remove_other_layouts(const char *pin_dir)
+static void remove_other_layouts(const struct probe *probe, const char *pin_dir)
 {
     struct error error;
-    int n = probe_unpin_others(pin_dir, &error);
+    int r = probe_unpin_others(probe, pin_dir, &error);
 
-    if (n < 0)
+    if (r < 0)
         log_warning("cannot remove the maps of another jobio: %s", error.text);
-    else if (n)
-        log_warning("the maps of another jobio in %s have an unknown layout and are removed: the "
+    else if (r)
+        log_warning("the maps of another jobio in %s cannot be used (%s) and are removed: the "
                     "reports of steps that it counted are marked as incomplete (began-untracked)",
-                    pin_dir);
+                    pin_dir, error.text);
 }
 
 static const enum probe_backend backends[] = {[BACKEND_AUTO] = PROBE_NONE,
@@ -94,7 +94,7 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
     }
     (void)probe_hooks(*ret, &hooks, &n);
     log_hooks(hooks, n);
-    remove_other_layouts(o->pin_dir);
+    remove_other_layouts(*ret, o->pin_dir);
     return write_probe_file(o, error);
 }
 

@@ -158,8 +158,10 @@ int layouts_open(struct probe *probe, const char *pin_dir, struct error *error)
         if (is_temporary(r))
             return error_set(error, -EAGAIN, "%s", why.text);
         /* Otherwise no process would read it or remove its programs: probe_unpin_others() does. */
-        if (r < 0 && shape_path(mark, path) == 0)
+        if (r < 0 && shape_path(mark, path) == 0) {
             (void)unlink(mark);
+            probe->unreadable = why;
+        }
     }
     (void)layouts_retire(probe, &why); /* on failure, probe_sweep() tries it again */
     return watch_rings(probe, error);

@@ -66,9 +66,9 @@ int probe_detach(const char *pin_dir, struct probe_removed *ret, struct error *e
     return 0;
 }
 
-int probe_unpin_others(const char *pin_dir, struct error *error)
+int probe_unpin_others(const struct probe *probe, const char *pin_dir, struct error *error)
 {
-    (void)pin_dir;
+    (void)probe, (void)pin_dir;
     (void)error;
     return 0;
 }

@@ -324,12 +324,12 @@ static bool is_other_layout(const char *name)
     return number_parse(name, JOBIO_LAYOUT, JOBIO_LAYOUT, &number) == -ERANGE;
 }
 
-int probe_unpin_others(const char *pin_dir, struct error *error)
+int probe_unpin_others(const struct probe *probe, const char *pin_dir, struct error *error)
 {
     _closedir_ DIR *dir = opendir(pin_dir);
     const struct dirent *entry;
     char path[PATH_MAX];
-    int r = 0, n = 0;
+    int r = 0, any = *probe->unreadable.text != '\0';
 
     if (!dir)
         return errno == ENOENT ? 0 : error_errno(error, -errno, "cannot open '%s'", pin_dir);
@@ -339,9 +339,13 @@ int probe_unpin_others(const char *pin_dir, struct error *error)
             layouts_can_read(path))
             continue;
         r = maps_unpin(path, error);
-        n++;
+        any = 1;
     }
-    return r < 0 ? r : n;
+    if (r < 0)
+        return r;
+    (void)error_set(error, 0, "%s",
+                    *probe->unreadable.text ? probe->unreadable.text : "an unknown layout");
+    return any;
 }
 
 bool probe_is_adopted(const struct probe *probe)

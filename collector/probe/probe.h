@@ -99,8 +99,9 @@ void probe_linger(const struct probe *probe, const char *cgroup);
 /* Remove the pinned state of this layout (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
 /* Remove what versions of jobio have pinned there in other layouts that this one cannot read: the
- * programs would continue to run. Returns the number of layouts removed. */
-int probe_unpin_others(const char *pin_dir, struct error *error);
+ * programs would continue to run. Returns 1 if there were any, with the reason in `error`, else 0.
+ */
+int probe_unpin_others(const struct probe *probe, const char *pin_dir, struct error *error);
 /* Detach and remove everything that is pinned there, of all layouts, and the directory; safe to
  * repeat. The counters of `steps` cgroups are lost. */
 struct probe_removed {

@@ -56,6 +56,7 @@ struct probe {
     struct maps_page *rows;    /* of `elements` */
     void *accounts;            /* tsearch tree of struct step_tallies, by step */
     struct probe *others;      /* owned list of other layouts, linked by this member */
+    struct error unreadable;   /* why a layout of this shape could not be opened; "": all were */
     int rings; /* with other layouts: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;

@@ -306,8 +306,8 @@ is_blind() {
     jq -e '.operations | .read != "none" and .write != "none"' "$T/status"
 }
 
-@test "maps of another layout are removed, with a log line" {
-    local maps
+@test "maps of another layout are removed, with a log line that has the reason" {
+    local maps layout
     mkdir -p "$T/run" "$T/state"
     start_jobiod
     maps=$(jq -r .maps "$T/status")
@@ -315,10 +315,19 @@ is_blind() {
     mkdir "$maps/1" "$maps/nothing"
     bpftool map create "$maps/1/steps" type hash key 8 value 8 entries 1 name steps
     start_jobiod
-    [ "$(grep -c "maps of another jobio in $maps have an unknown layout" "$T/jobiod.log")" = 1 ]
+    [ "$(grep -c "maps of another jobio in $maps cannot be used (an unknown layout)" "$T/jobiod.log")" = 1 ]
     status_is '.maps_adopted and .operations.read != "none"'
     [ ! -e "$maps/1" ]
     [ -d "$maps/nothing" ]
+    stop_jobiod
+    # The shape is known, but maps are missing.
+    layout=$(echo "$maps"/*/shape_*)
+    mkdir "$maps/1"
+    bpftool map create "$maps/1/steps" type hash key 8 value 8 entries 1 name steps
+    bpftool map create "$maps/1/${layout##*/}" type hash key 8 value 8 entries 1 name shape
+    start_jobiod
+    [ "$(grep -c "maps of another jobio in $maps cannot be used (the maps in '$maps/1' are incomplete)" "$T/jobiod.log")" = 1 ]
+    [ ! -e "$maps/1" ]
     stop_jobiod
 }
 
