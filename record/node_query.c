@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "collector/http/body.h"
 #include "collector/http/easy.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

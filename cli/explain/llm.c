@@ -273,8 +273,8 @@ static void set_options(CURL *easy, const struct llm *llm, struct http_headers *
 
     http_easy_setup(easy, &setup, received);
     curl_easy_setopt(easy, CURLOPT_URL, llm->url);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, llm_answer_take);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_body_append);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer->body);
 }
 
 static struct curl_slist *headers(const struct llm *llm)
@@ -314,7 +314,7 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
     if (code == CURLE_OPERATION_TIMEDOUT)
         return error_set(error, -EIO, "%s did not answer within %s s", llm->url,
                          units_seconds((uint64_t)llm->timeout_ms * NS_PER_MS, span));
-    if (code != CURLE_OK && !answer->over)
+    if (code != CURLE_OK && !answer->body.over)
         return error_set(error, -EIO, "%s does not answer: %s", llm->url,
                          http_easy_reason(&received, code, ""));
     return 0;
@@ -323,7 +323,7 @@ static int perform(CURL *easy, const struct llm *llm, const char *body, struct l
 int llm_ask(struct llm *llm, const char *context, char **ret, struct error *error)
 {
     _free_ char *body = llm_request(llm->model, context);
-    struct llm_answer answer = {.data = NULL};
+    struct llm_answer answer = {.body.max = LLM_ANSWER_MAX};
     CURL *easy = curl_easy_init();
     int rc = body && easy ? perform(easy, llm, body, &answer, error)
                           : error_errno(error, -ENOMEM, "ask %s", llm->url);
@@ -333,6 +333,6 @@ int llm_ask(struct llm *llm, const char *context, char **ret, struct error *erro
     if (rc < 0 && answer.code)
         (void)error_prefix(error, rc, "%s", llm->url);
     curl_easy_cleanup(easy);
-    free(answer.data);
+    http_body_clear(&answer.body);
     return rc;
 }

@@ -12,8 +12,6 @@
 #include "common/tree.h"
 #include "common/utf8.h"
 
-#define ANSWER_MAX (1u << 20)
-
 /* The context itself explains its fields. */
 static const char *const instructions[] = {
     "You explain the I/O of one Slurm job to the person who ran it, or to their system "
@@ -78,26 +76,6 @@ char *llm_request(const char *model, const char *context)
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
-
-size_t llm_answer_take(char *data, size_t size, size_t n, void *arg)
-{
-    struct llm_answer *answer = arg;
-    size_t bytes = size * n;
-    char *grown;
-
-    if (bytes > ANSWER_MAX - answer->size) {
-        answer->over = true;
-        return 0; /* ends the transfer */
-    }
-    grown = realloc(answer->data, answer->size + bytes + 1);
-    if (!grown)
-        return 0;
-    memcpy(grown + answer->size, data, bytes);
-    answer->data = grown;
-    answer->size += bytes;
-    grown[answer->size] = '\0';
-    return bytes;
-}
 
 /* Line by line: invalid text becomes '?', but line breaks are kept. */
 static char *safe_text(const char *text)
@@ -171,9 +149,9 @@ static int refuse(const struct llm_answer *answer, struct json_object *document,
 
     if (member(why, "message"))
         why = member(why, "message");
-    text = json_object_is_type(why, json_type_string) ? json_object_get_string(why)
-           : answer->data && !is_html(answer->data)   ? answer->data
-                                                      : "";
+    text = json_object_is_type(why, json_type_string)         ? json_object_get_string(why)
+           : answer->body.text && !is_html(answer->body.text) ? answer->body.text
+                                                              : "";
     (void)snprintf(line, sizeof(line), "%s", text);
     line[strcspn(line, "\r\n")] = '\0';
     return error_set(error, -EIO, "HTTP %ld: %s%s%s", answer->code, meaning(answer->code),
@@ -207,15 +185,16 @@ int llm_answer_read(const struct llm_answer *answer, char **ret, struct error *e
     struct json_object *document;
     int rc;
 
-    if (answer->over)
+    if (answer->body.over)
         return error_set(error, -EIO, "the answer is longer than %u KiB: not a chat completion",
-                         ANSWER_MAX >> 10);
-    document = answer->data ? json_tokener_parse(answer->data) : NULL;
+                         LLM_ANSWER_MAX >> 10);
+    document = answer->body.text ? json_tokener_parse(answer->body.text) : NULL;
     if (answer->code != 200)
         rc = refuse(answer, document, error);
     else if (!document)
         rc = error_set(error, -EIO, "the answer is %s, not JSON",
-                       answer->data && is_html(answer->data) ? "an HTML page" : "something else");
+                       answer->body.text && is_html(answer->body.text) ? "an HTML page"
+                                                                       : "something else");
     else
         rc = take_content(document, ret, error);
     json_object_put(document);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "collector/http/body.h"
 #include "common/error.h"
 
 struct llm {
@@ -15,17 +16,14 @@ struct llm {
     long timeout_ms;
 };
 
+#define LLM_ANSWER_MAX (1u << 20)
 struct llm_answer {
-    char *data; /* owned, ends in a NUL; NULL: empty */
-    size_t size;
-    bool over; /* longer than the limit */
-    long code; /* HTTP status; 0: none */
+    struct http_body body; /* max: LLM_ANSWER_MAX */
+    long code;             /* HTTP status; 0: none */
 };
 
 /* The body of the request, one line with a newline: malloc'd, NULL: out of memory. */
 char *llm_request(const char *model, const char *context);
-/* A CURLOPT_WRITEFUNCTION; arg: struct llm_answer. */
-size_t llm_answer_take(char *data, size_t size, size_t n, void *arg);
 /* The text of the model, malloc'd, safe for a terminal; -EIO with a text that describes what was
  * received instead. */
 int llm_answer_read(const struct llm_answer *answer, char **ret, struct error *error);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/http/body.h"
 #include "collector/http/easy.h"
 #include "collector/peers/wire.h"
 #include "common/cleanup.h"

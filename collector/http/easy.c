@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/http/easy.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -59,24 +58,4 @@ const char *http_easy_reason(const struct http_headers *headers, CURLcode code, 
     if (headers->size > HTTP_HEADERS_MAX)
         return "the headers of the answer are too long";
     return *text ? text : curl_easy_strerror(code);
-}
-
-size_t http_body_append(char *data, size_t one, size_t n, void *arg)
-{
-    struct http_body *body = arg;
-    char *grown = n > body->max - body->size ? NULL : realloc(body->text, body->size + n + 1);
-
-    if (!grown)
-        return 0;
-    memcpy(grown + body->size, data, n);
-    body->text = grown;
-    body->size += n;
-    grown[body->size] = '\0';
-    return n * one;
-}
-
-void http_body_clear(struct http_body *body)
-{
-    free(body->text);
-    *body = (struct http_body){.max = body->max};
 }

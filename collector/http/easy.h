@@ -26,16 +26,6 @@ struct http_headers {
     size_t size;      /* in bytes */
 };
 
-/* The body of an answer. */
-struct http_body {
-    char *text; /* owned; NUL-terminated; NULL: nothing was received */
-    size_t size, max;
-};
-/* For CURLOPT_WRITEFUNCTION, with a struct http_body: append to it. The transfer fails beyond
- * `max`, or if there is no memory. */
-size_t http_body_append(char *data, size_t one, size_t n, void *arg);
-void http_body_clear(struct http_body *body);
-
 /* Set these options, and allow only http and https, no redirects and no signals. A transfer with
  * more than HTTP_HEADERS_MAX bytes of headers fails. `headers` is all 0 but for `mark`, and lives
  * until the end of the transfer. */

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _free_ char *text = fuzz_string(data, size), *shown = NULL;
     char *body = strchr(text, '\n');
-    struct llm_answer answer = {.code = atol(text)};
+    struct llm_answer answer = {.body.max = LLM_ANSWER_MAX, .code = atol(text)};
     struct error error = {.text = ""};
     size_t left;
 
@@ -36,12 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (left = size - (size_t)(body - text); left; left -= left < PART ? left : PART) {
         size_t n = left < PART ? left : PART;
 
-        CHECK(llm_answer_take(text + size - left, 1, n, &answer) == n);
+        CHECK(http_body_append(text + size - left, 1, n, &answer.body) == n);
     }
     if (llm_answer_read(&answer, &shown, &error) < 0)
         CHECK(*error.text && !shown);
     else
         CHECK(answer.code == 200 && fuzz_is_clean(shown, "\n"));
-    free(answer.data);
+    http_body_clear(&answer.body);
     return 0;
 }
