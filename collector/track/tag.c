@@ -75,9 +75,10 @@ static bool is_cgroup_path(const char *path)
            (n < 3 || strcmp(path + n - 3, "/..") != 0);
 }
 
+/* Older plugins send an empty NAME for the extern step. */
 static int copy_text(char **ret, const char *value, struct error *error)
 {
-    if (!value)
+    if (!value || !*value)
         return 0;
     *ret = strdup(value);
     return *ret ? 0 : error_set(error, -ENOMEM, "no memory for a step");

@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,39 @@ static void answer_parts(int fd)
     }
 }
 
+const char *answerer_recording;
+
+/* In place: '|' becomes NUL, and "\\n" a newline. Returns the size. */
+static size_t decode(char *text)
+{
+    char *to = text;
+
+    for (const char *p = text; *p && *p != '\n'; p++) {
+        bool escaped = p[0] == '\\' && p[1] == 'n';
+
+        *to++ = *p == '|' ? '\0' : escaped ? '\n' : *p;
+        p += escaped;
+    }
+    return (size_t)(to - text);
+}
+
+static void answer_recorded(int fd)
+{
+    _fclose_ FILE *f = fopen(answerer_recording, "r");
+    const char *type = message_get(&message, "TYPE");
+    _free_ char *line = NULL;
+    size_t room = 0;
+    char *blank;
+
+    while (f && getline(&line, &room, f) > 0 && (blank = strchr(line, ' '))) {
+        *blank++ = '\0';
+        if (strcmp(line, type) != 0 && strcmp(line, "*") != 0)
+            continue;
+        (void)send(fd, blank, decode(blank), MSG_NOSIGNAL);
+        return;
+    }
+}
+
 static void answer(int fd, enum answer how)
 {
     static char huge[MESSAGE_MAX + 100];
@@ -76,6 +110,9 @@ static void answer(int fd, enum answer how)
         break;
     case ANSWER_PARTS:
         answer_parts(fd);
+        break;
+    case ANSWER_RECORDED:
+        answer_recorded(fd);
         break;
     case ANSWER_BYTE:
         (void)send(fd, "x", 1, MSG_NOSIGNAL);
