@@ -155,16 +155,20 @@ bad_store() {
     kept_is_there
 }
 
-@test "a store that is read-only is refused" {
+@test "a store that is read-only is refused, and jobs run on and are counted" {
     systemctl stop jobiod
     mount --bind /var/lib/jobio /var/lib/jobio
     mount -o remount,bind,ro /var/lib/jobio
     run jobiod_by_hand
+    id=$(submit alice --wrap 'work write:/scratch/readonly:300:4096')
+    job_wait "$id"
     umount /var/lib/jobio
     systemctl start jobiod
     echo "$output"
     [ "$status" != 0 ]
     [[ ${output,,} == *read-only* && $output == *$store* ]]
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 300 1228800 0" ]'
     kept_is_there
 }
 
