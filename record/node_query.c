@@ -315,12 +315,15 @@ static int finish_queries(struct query_batch *a, struct error *error)
 
 static int run_queries(struct query_batch *a, struct error *error)
 {
-    int still, r = start_hosts(a, error);
+    const struct timespec pause = {0, 10000000};
+    int still, descriptors, r = start_hosts(a, error);
 
     while (!r && a->running) {
         if (curl_multi_perform(a->multi, &still) != CURLM_OK ||
-            curl_multi_poll(a->multi, NULL, 0, 1000, NULL) != CURLM_OK)
+            curl_multi_wait(a->multi, NULL, 0, 1000, &descriptors) != CURLM_OK)
             return error_set(error, -EIO, "libcurl's loop failed");
+        if (!descriptors) /* it does not wait for the thread that resolves a name */
+            (void)nanosleep(&pause, NULL);
         r = finish_queries(a, error);
         if (!r)
             r = start_hosts(a, error);

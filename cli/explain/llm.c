@@ -18,6 +18,7 @@
 #include "cli/base/output.h"
 #include "collector/http/access.h"
 #include "collector/http/easy.h"
+#include "collector/http/url.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/units.h"
@@ -39,7 +40,6 @@ void llm_close(struct llm *llm)
     free(llm);
 }
 DEFINE_CLEANUP(struct llm, llm_close)
-DEFINE_CLEANUP(CURLU, curl_url_cleanup)
 DEFINE_CLEANUP(struct settings, settings_destroy)
 
 /* --- the address ------------------------------------------------------------------------------ */
@@ -52,72 +52,33 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* A base address, with or without the version of the API, or the complete one. */
-static int complete_path(CURLU *url)
+static char *complete_url(const char *text, const struct url *parts)
 {
-    char *path = NULL;
-    _free_ char *whole = NULL;
-    size_t n;
-    int rc = curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK ? 0 : -ENOMEM;
+    _free_ char *path = strndup(text + parts->path, parts->path_end - parts->path);
+    char *whole;
 
-    if (rc == 0 && !ends_with(path, "/chat/completions")) {
-        for (n = strlen(path); n && path[n - 1] == '/'; n--)
-            path[n - 1] = '\0';
-        if (asprintf(&whole, "%s%s/chat/completions", path, ends_with(path, "/v1") ? "" : "/v1") <
-            0)
-            whole = NULL;
-        if (!whole || curl_url_set(url, CURLUPART_PATH, whole, 0) != CURLUE_OK)
-            rc = -ENOMEM;
-    }
-    curl_free(path);
-    return rc;
-}
-
-static bool has_part(CURLU *url, CURLUPart part)
-{
-    char *text = NULL;
-    bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
-
-    curl_free(text);
-    return has;
-}
-
-static bool is_part(CURLU *url, CURLUPart part, bool (*test)(const char *text))
-{
-    char *text = NULL;
-    bool is = curl_url_get(url, part, &text, 0) == CURLUE_OK && test(text);
-
-    curl_free(text);
-    return is;
-}
-
-static bool is_web(const char *scheme)
-{
-    return strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
-}
-
-static bool is_https(const char *scheme)
-{
-    return strcmp(scheme, "https") == 0;
+    if (!path || ends_with(path, "/chat/completions"))
+        return path ? strdup(text) : NULL;
+    for (size_t n = strlen(path); n && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+    if (asprintf(&whole, "%.*s%s%s/chat/completions%s", (int)parts->path, text, path,
+                 ends_with(path, "/v1") ? "" : "/v1", text + parts->path_end) < 0)
+        return NULL;
+    return whole;
 }
 
 static int parse_url(const char *text, struct llm *llm, struct error *error)
 {
-    CLEANUP(curl_url_cleanupp) CURLU *url = curl_url();
-    char *whole = NULL;
+    struct url parts;
+    int r = url_parse(text, &parts);
 
-    if (!url)
-        return error_errno(error, -ENOMEM, "--llm");
-    if (curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
-        !is_part(url, CURLUPART_SCHEME, is_web))
-        return error_set(error, -EINVAL, "--llm \"%s\": use a URL like https://host/v1", text);
-    if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD))
+    if (parts.has_user)
         return error_set(error, -EINVAL, "--llm: a password in the address: use --key-file");
-    if (complete_path(url) < 0 || curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
-        return error_errno(error, -ENOMEM, "--llm");
-    llm->encrypted = is_part(url, CURLUPART_SCHEME, is_https);
-    llm->loopback = is_part(url, CURLUPART_HOST, http_is_loopback);
-    llm->url = strdup(whole);
-    curl_free(whole);
+    if (r < 0 || !parts.web)
+        return error_set(error, -EINVAL, "--llm \"%s\": use a URL like https://host/v1", text);
+    llm->encrypted = parts.encrypted;
+    llm->loopback = parts.loopback;
+    llm->url = complete_url(text, &parts);
     return llm->url ? 0 : error_errno(error, -ENOMEM, "--llm");
 }
 

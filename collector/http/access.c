@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/http/access.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/http/url.h"
 #include "common/cleanup.h"
 
 int http_access_check(const struct http_access *options, struct error *error)
@@ -63,86 +63,29 @@ int http_read_userpwd(const char *path, bool check_mode, char **ret, struct erro
     return 0;
 }
 
-static bool has_part(CURLU *parsed, CURLUPart part)
+int http_check_url(const char *url, struct error *error)
 {
-    char *text = NULL;
-    bool found = curl_url_get(parsed, part, &text, 0) == CURLUE_OK;
+    struct url parts;
+    int r = url_parse(url, &parts);
 
-    curl_free(text);
-    return found;
-}
-
-static int check_parts(CURLU *parsed, const char *url, struct error *error)
-{
-    char *scheme = NULL;
-    bool http = curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-                (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
-
-    curl_free(scheme);
-    if (!http)
-        return error_set(error, -EINVAL, "\"%s\" does not start with http:// or https://", url);
     /* The message does not show the URL, which contains the password. */
-    if (has_part(parsed, CURLUPART_USER) || has_part(parsed, CURLUPART_PASSWORD))
+    if (parts.has_user)
         return error_set(error, -EINVAL, "a URL contains a user or password: put them into a file");
-    if (has_part(parsed, CURLUPART_QUERY) || has_part(parsed, CURLUPART_FRAGMENT))
+    if (r < 0)
+        return error_set(error, r, "\"%s\" is not a URL like http://host:9091", url);
+    if (!parts.web)
+        return error_set(error, -EINVAL, "\"%s\" does not start with http:// or https://", url);
+    if (parts.has_query)
         return error_set(error, -EINVAL, "\"%s\" has a query or a fragment", url);
     return 0;
 }
 
-int http_check_url(const char *url, struct error *error)
-{
-    CURLU *parsed = curl_url();
-    CURLUcode code;
-    int rc;
-
-    if (!parsed)
-        return error_errno(error, -ENOMEM, "URL");
-    code = curl_url_set(parsed, CURLUPART_URL, url, 0);
-    if (code == CURLUE_OK)
-        rc = check_parts(parsed, url, error);
-    else if (code == CURLUE_OUT_OF_MEMORY)
-        rc = error_errno(error, -ENOMEM, "URL");
-    else
-        rc = error_set(error, -EINVAL, "\"%s\" is not a URL like http://host:9091", url);
-    curl_url_cleanup(parsed);
-    return rc;
-}
-
-bool http_is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-           (strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == '\0');
-}
-
-static bool is_https(const char *scheme)
-{
-    return strcmp(scheme, "https") == 0;
-}
-
-static bool part_is(CURLU *parsed, CURLUPart part, bool (*test)(const char *text))
-{
-    char *text = NULL;
-    bool is = curl_url_get(parsed, part, &text, 0) == CURLUE_OK && test(text);
-
-    curl_free(text);
-    return is;
-}
-
 int http_check_password(const struct http_access *options, const char *url, struct error *error)
 {
-    CURLU *parsed;
-    bool safe;
+    struct url parts;
 
-    if (!options->userpwd_file || options->insecure)
-        return 0;
-    parsed = curl_url();
-    if (!parsed)
-        return error_errno(error, -ENOMEM, "URL");
-    safe = curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
-           (part_is(parsed, CURLUPART_SCHEME, is_https) ||
-            part_is(parsed, CURLUPART_HOST, http_is_loopback));
-    curl_url_cleanup(parsed);
-    if (safe)
+    if (!options->userpwd_file || options->insecure ||
+        (url_parse(url, &parts) == 0 && (parts.encrypted || parts.loopback)))
         return 0;
     return error_set(error, -EINVAL,
                      "credentials: the password would be sent to \"%s\" unencrypted: use https://, "

@@ -24,15 +24,12 @@ int http_access_check(const struct http_access *access, struct error *error);
  * `check_mode` also -EINVAL: neither a file nor a pipe, or other users can read it. */
 int http_read_userpwd(const char *path, bool check_mode, char **ret, struct error *error);
 
-/* Returns 0, -ENOMEM, or -EINVAL: the URL is not http(s)://host..., or it has a user, a password, a
+/* Returns 0 or -EINVAL: the URL is not http(s)://host..., or it has a user, a password, a
  * query or a fragment. */
 int http_check_url(const char *url, struct error *error);
 
-/* Returns 0, -ENOMEM, or -EINVAL: the password would be sent unencrypted to another host. `url` has
+/* Returns 0 or -EINVAL: the password would be sent unencrypted to another host. `url` has
  * passed http_check_url(). */
 int http_check_password(const struct http_access *access, const char *url, struct error *error);
-
-/* `host` is as CURLUPART_HOST has it: localhost, 127.0.0.0/8 or [::1]. */
-bool http_is_loopback(const char *host);
 
 #endif

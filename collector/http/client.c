@@ -73,13 +73,11 @@ static bool is_misconfigured(CURLcode code)
 static void transfer_finish(struct transfer *transfer, CURLcode code)
 {
     struct http_answer *answer = &transfer->answer;
-    curl_off_t retry_after = 0;
 
     answer->marked = transfer->received.marked;
     if (code == CURLE_OK) {
         (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->code);
-        (void)curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
-        answer->retry_after_s = retry_after > 0 ? (uint64_t)retry_after : 0;
+        answer->retry_after_s = transfer->received.retry_after_s;
         answer->body = transfer->kept_body;
         answer->size = transfer->kept;
     } else {

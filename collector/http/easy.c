@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/http/easy.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+
+#include "common/numbers.h"
 
 static void set_protocols(CURL *easy)
 {
@@ -17,12 +21,31 @@ static void set_protocols(CURL *easy)
 #endif
 }
 
+/* Seconds, or a date. libcurl does this only since 7.66. `data` is not NUL-terminated. */
+static void take_retry_after(const char *data, size_t n, struct http_headers *headers)
+{
+    static const char name[] = "Retry-After:";
+    char value[64];
+    time_t at, now = time(NULL);
+
+    if (n < sizeof(name) || strncasecmp(data, name, sizeof(name) - 1) != 0)
+        return;
+    (void)snprintf(value, sizeof(value), "%.*s", (int)(n - sizeof(name) + 1),
+                   data + sizeof(name) - 1);
+    value[strcspn(value, "\r\n")] = '\0';
+    if (number_parse(value + strspn(value, " \t"), 0, UINT32_MAX, &headers->retry_after_s) == 0)
+        return;
+    at = curl_getdate(value, NULL);
+    headers->retry_after_s = at > now ? (uint64_t)(at - now) : 0;
+}
+
 static size_t take_header(char *data, size_t size, size_t n, void *arg)
 {
     struct http_headers *headers = arg;
     size_t length = headers->mark ? strlen(headers->mark) : 0;
 
     headers->size += size * n;
+    take_retry_after(data, size * n, headers);
     headers->marked |=
         length && size * n >= length && strncasecmp(data, headers->mark, length) == 0;
     return headers->size > HTTP_HEADERS_MAX ? 0 : size * n;

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Strings are copied by libcurl; NULL as in struct http_access. */
 struct http_setup {
@@ -21,9 +22,10 @@ struct http_setup {
  * headers; it keeps them in memory. */
 #define HTTP_HEADERS_MAX 65536
 struct http_headers {
-    const char *mark; /* prefix of a header, case-insensitive; NULL: none */
-    bool marked;      /* a header started with it */
-    size_t size;      /* in bytes */
+    const char *mark;       /* prefix of a header, case-insensitive; NULL: none */
+    bool marked;            /* a header started with it */
+    size_t size;            /* in bytes */
+    uint64_t retry_after_s; /* 0: no Retry-After */
 };
 
 /* Set these options, and allow only http and https, no redirects and no signals. A transfer with

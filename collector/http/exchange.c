@@ -234,7 +234,7 @@ static void take_body(struct http_exchange *exchange, const char *data, size_t s
     exchange->size += size;
 }
 
-static enum MHD_Result queue(struct http_exchange *exchange)
+static mhd_result queue(struct http_exchange *exchange)
 {
     if (!exchange->response)
         return MHD_NO;
@@ -268,9 +268,9 @@ static void handle(struct http_exchange *exchange, const char *method, const cha
     route->handler(exchange, exchange->body ? exchange->body : "", exchange->size, route->arg);
 }
 
-enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
-                                    const char *method, const char *version, const char *data,
-                                    size_t *size, void **context)
+mhd_result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **context)
 {
     struct http_exchange *exchange = *context;
     struct peer *peer =

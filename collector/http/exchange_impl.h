@@ -13,6 +13,9 @@
 #include "collector/http/exchange.h"
 #include "common/address.h"
 
+/* enum MHD_Result since libmicrohttpd 0.9.71, int before. */
+typedef __typeof__(MHD_queue_response(NULL, 0, NULL)) mhd_result;
+
 struct http_server;
 
 struct route {
@@ -60,9 +63,9 @@ struct http_exchange {
 };
 
 /* libmicrohttpd's access handler and its completion callback. */
-enum MHD_Result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
-                                    const char *method, const char *version, const char *data,
-                                    size_t *size, void **context);
+mhd_result exchange_on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                               const char *method, const char *version, const char *data,
+                               size_t *size, void **context);
 void exchange_on_completed(void *cls, struct MHD_Connection *connection, void **context,
                            enum MHD_RequestTerminationCode code);
 /* Respond 503, because the handler has not answered in time. Returns false if no handler is

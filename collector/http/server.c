@@ -95,7 +95,7 @@ static void cut(struct peer *peer)
 
 /* Of a host with too many connections the oldest one ends that waits for the host: one that holds
  * connections does not keep others on it, such as another user, from being served. */
-static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t size)
+static mhd_result may_connect(void *cls, const struct sockaddr *address, socklen_t size)
 {
     struct http_server *server = cls;
     struct peer *peer, *oldest = NULL;

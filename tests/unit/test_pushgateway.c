@@ -70,7 +70,8 @@ static void test_import_url(void **state)
 
 static void test_check_url(void **state)
 {
-    static const char *const good[] = {"http://h:9091", "https://h", "http://[::1]:9091/prefix"};
+    static const char *const good[] = {"http://h:9091", "https://h", "http://[::1]:9091/prefix",
+                                       "http://node-1.example.org:/", "HTTP://h:0/a@b"};
     static const char *const bad[] = {"",
                                       "h:9091",
                                       "ftp://h",
@@ -80,7 +81,19 @@ static void test_check_url(void **state)
                                       "http://",
                                       "http://h/?q=1",
                                       "http://h/#f",
-                                      "http://h:99999"};
+                                      "http://h:99999",
+                                      "http://h:9x",
+                                      "http://h\\@x",
+                                      "http://127.0.0.%31",
+                                      "http://h x",
+                                      "http://h/a b",
+                                      "http://h\n",
+                                      "http://[::1",
+                                      "http://[]",
+                                      "http://:80",
+                                      "http:/h",
+                                      "http//h",
+                                      "ftp://u:secret@h"};
     struct error error;
 
     (void)state;
@@ -100,9 +113,16 @@ static void test_check_password(void **state)
     static const char *const good[] = {"https://h",          "HTTPS://h:1/x",
                                        "http://localhost:1", "http://127.0.0.1",
                                        "http://127.1.2.3:1", "http://[::1]:9091/p"};
-    static const char *const bad[] = {
-        "http://h:9091",   "HTTP://h",     "http://127.0.0.1.example.org",
-        "http://10.0.0.1", "http://[::2]", "http://localhost.evil"};
+    static const char *const bad[] = {"http://h:9091",
+                                      "HTTP://h",
+                                      "http://127.0.0.1.example.org",
+                                      "http://10.0.0.1",
+                                      "http://[::2]",
+                                      "http://localhost.evil",
+                                      "http://127.0.0.1:80@h",
+                                      "http://h/http://127.0.0.1",
+                                      "http://h?://localhost",
+                                      "ftp://h"};
     struct http_access access = {.userpwd_file = "/etc/jobio/password"};
     struct error error;
 
