@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/errno_names.h"
 #include "common/numbers.h"
 
 #define OP_NAME(number, name) [number] = (name),
@@ -84,7 +85,7 @@ const char *io_fill_name(enum io_fill fill)
 
 const char *io_errno_name(int code, char buf[16])
 {
-    const char *name = code == IO_ERRNO_OTHER ? "other" : strerrorname_np(code);
+    const char *name = code == IO_ERRNO_OTHER ? "other" : errno_name(code);
 
     if (code > 0 && name)
         return name;
@@ -100,7 +101,7 @@ int io_errno_parse(const char *name)
     if (!strcmp(name, "other"))
         return IO_ERRNO_OTHER;
     for (int code = 1; code <= ERRNO_MAX; code++) {
-        const char *known = strerrorname_np(code);
+        const char *known = errno_name(code);
 
         if (known && !strcmp(known, name))
             return code;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/errno_names.h"
+
 #define PLACES 12
 #define ERRNOS 140
 
@@ -308,7 +310,7 @@ static void print_errnos(const struct tally *tally)
     for (int i = 0; i < ERRNOS; i++) {
         if (!tally->errnos[i])
             continue;
-        printf("%s\"%s\":%" PRIu64, comma, strerrorname_np(i), tally->errnos[i]);
+        printf("%s\"%s\":%" PRIu64, comma, errno_name(i), tally->errnos[i]);
         comma = ",";
     }
     printf("}");

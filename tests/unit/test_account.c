@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* strerrorname_np */
 #include "tests/unit/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/account.h"
@@ -89,6 +91,11 @@ static void test_errno_names_round_trip(void **state)
     (void)state;
     for (int code = 1; code <= 4095; code++)
         assert_int_equal(io_errno_parse(io_errno_name(code, buf)), code);
+#if __GLIBC_PREREQ(2, 32)
+    for (int code = 1; code <= 4095; code++)
+        if (strerrorname_np(code))
+            assert_string_equal(io_errno_name(code, buf), strerrorname_np(code));
+#endif
     assert_string_equal(io_errno_name(ENOENT, buf), "ENOENT");
     assert_string_equal(io_errno_name(512, buf), "512");
     assert_string_equal(io_errno_name(IO_ERRNO_OTHER, buf), "other");
