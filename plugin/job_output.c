@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "plugin/fork.h"
 
 /* slurmstepd has fewer. */
 #define DESCRIPTORS_MAX 16384
@@ -135,8 +136,7 @@ int job_output_write(int fd, const char *text, size_t size, uint64_t deadline_ns
     int status = 0, r;
     pid_t pid;
 
-    /* _Fork() runs no atfork handlers: these take the locks of slurmstepd's log. */
-    pid = _Fork();
+    pid = fork_without_handlers();
     if (pid < 0)
         return error_errno(error, -errno, "fork to write the summary");
     if (pid == 0) {
