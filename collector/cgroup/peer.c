@@ -14,6 +14,11 @@
 
 #include "common/cleanup.h"
 
+/* The headers of EL 8 do not have it. Its kernel does not have the call either. */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
 /* From the list of ids, because the owner of /proc/PID is root for a process that cannot be
  * dumped. */
 static int read_owner(pid_t pid, uid_t uid, struct error *error)

@@ -10,7 +10,7 @@ code() { find "$@" -name '*.[ch]' ! -name '*.skel.h' ! -path 'report/html/page.[
 n=0
 fail() { echo "FAILED: $1"; n=1; }
 
-all=$(code common report settings collector plugin record cli bpf tests)
+all=$(code common compat report settings collector plugin record cli bpf tests)
 wide=$(awk 'length > 100 { print FILENAME ":" FNR }' $all)
 [ -z "$wide" ] || fail "more than 100 columns:
 $wide"
