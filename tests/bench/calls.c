@@ -1,54 +1,277 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cost of a call: a cached 4 KiB pread, a stat by path, and a small file that is opened, read
- * and closed; without programs, with empty programs on the same functions, and with jobio for a
- * process outside of jobs, for one in a cgroup without a step that is as deep as a step, and for
- * one in a step. Each round measures all of them, so that a slow phase of the machine affects all;
- * the result is the median over the rounds of the fastest (undisturbed) chunk of each.
+ * The cost of calls: without programs, with empty programs on all functions that jobio hooks, and
+ * with jobio for a process outside of jobs, for one in a cgroup without a step that is as deep as a
+ * step, and for one in a step. All are in the same memory cgroup, because the kernel's own
+ * accounting of memory costs more than a counted call. Each round measures all of them, so that a
+ * slow phase of the machine affects all; the result is the median over the rounds of the fastest
+ * (undisturbed) chunk of each.
  *
- *   calls [ROUNDS]
+ *   calls [-r REGEX] [ROUNDS]        in a directory with file systems: see measure-calls
  */
 #include "config.h"
 
+#include <bpf/btf.h>
 #include <fcntl.h>
 #include <math.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/hooks.h"
 #include "collector/probe/probe.h"
 #include "common/cleanup.h"
 #include "tests/bench/empty.skel.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUP CGROUPS "/jobio-bench"
-#define OTHER_GROUP CGROUPS "/jobio-bench-other"
-#define CHUNKS 30
-#define CALLS 200
+#define STEP GROUP "/step"
+#define OTHER GROUP "/other"
+#define SHM "/dev/shm/jobio-bench"
+#define CHUNKS 20
+#define CALLS 100
+#define PAGE 4096
+#define MIB (1 << 20)
+#define TURNS 20
 #define MAX_ROUNDS 101
 
 enum { NOTHING, EMPTY, OUTSIDE, BESIDE, INSIDE, MODES };
-enum { PREAD, STAT, SMALL_FILE, KINDS };
 
-static const char *const mode_names[MODES] = {"no programs", "empty programs",
-                                              "jobio, outside jobs", "jobio, beside a job",
-                                              "jobio, inside a job"};
+static const char *const mode_names[MODES] = {"no programs", "empty programs", "outside jobs",
+                                              "beside a job", "inside a job"};
 
-struct bench {
-    int file;
-    const char *path;
-    double times[MODES][KINDS][MAX_ROUNDS]; /* ns per call */
-    int rounds;
-};
+static int held = -1;           /* a cached page on tmpfs */
+static int fresh[CALLS];        /* open files that have had no request */
+static int turn[TURNS];         /* a file on each of several mounts */
+static int ext4 = -1, xfs = -1; /* of 1 MiB */
+static volatile char *mapped;
 
 static void die(const char *what)
 {
     perror(what);
     exit(1);
 }
+
+static int must(int result, const char *what)
+{
+    if (result < 0)
+        die(what);
+    return result;
+}
+
+/* --- the calls -------------------------------------------------------------------------------- */
+
+static void read_page(int file)
+{
+    static char page[PAGE];
+
+    if (pread(file, page, PAGE, 0) != PAGE)
+        die("pread");
+}
+
+static void read_held(int i)
+{
+    (void)i;
+    read_page(held);
+}
+
+static void stat_path(int i)
+{
+    struct stat st;
+
+    (void)i;
+    must(stat(SHM, &st), "stat");
+}
+
+static void read_path(int i)
+{
+    int file = must(open(SHM, O_RDONLY | O_CLOEXEC), SHM);
+
+    (void)i;
+    read_page(file);
+    (void)close(file);
+}
+
+static void open_fresh(void)
+{
+    for (int i = 0; i < CALLS; i++) {
+        if (fresh[i] > 0)
+            (void)close(fresh[i]);
+        fresh[i] = must(open(SHM, O_RDONLY | O_CLOEXEC), SHM);
+    }
+}
+
+static void read_fresh(int i)
+{
+    read_page(fresh[i]);
+}
+
+static void read_turn(int i)
+{
+    read_page(turn[i % TURNS]);
+}
+
+static void open_missing(int i)
+{
+    (void)i;
+    if (open("/dev/shm/jobio-bench-missing", O_RDONLY | O_CLOEXEC) >= 0)
+        die("open");
+}
+
+static void sync_held(int i)
+{
+    (void)i;
+    must(fsync(held), "fsync");
+}
+
+static void change_directory(int i)
+{
+    (void)i;
+    must(mkdir("/dev/shm/jobio-bench-directory", 0700), "mkdir");
+    must(rmdir("/dev/shm/jobio-bench-directory"), "rmdir");
+}
+
+static void read_blocks(int file)
+{
+    static char block[128 * 1024];
+
+    for (int at = 0; at < MIB; at += (int)sizeof(block))
+        if (pread(file, block, sizeof(block), at) != sizeof(block))
+            die("pread");
+}
+
+static void write_blocks(int file)
+{
+    static char block[128 * 1024];
+
+    for (int at = 0; at < MIB; at += (int)sizeof(block))
+        if (pwrite(file, block, sizeof(block), at) != sizeof(block))
+            die("pwrite");
+}
+
+static void uncache(void)
+{
+    must(fdatasync(ext4), "fdatasync");
+    must(posix_fadvise(ext4, 0, 0, POSIX_FADV_DONTNEED), "posix_fadvise");
+}
+
+static void read_cold(int i)
+{
+    (void)i;
+    read_blocks(ext4);
+}
+
+static void empty_ext4(void)
+{
+    must(ftruncate(ext4, 0), "ftruncate");
+}
+
+static void empty_xfs(void)
+{
+    must(ftruncate(xfs, 0), "ftruncate");
+}
+
+static void write_ext4(int i)
+{
+    (void)i;
+    write_blocks(ext4);
+}
+
+static void write_xfs(int i)
+{
+    (void)i;
+    write_blocks(xfs);
+}
+
+static void map_cold(void)
+{
+    if (mapped)
+        (void)munmap((void *)mapped, MIB);
+    uncache();
+    mapped = mmap(NULL, MIB, PROT_READ, MAP_SHARED, ext4, 0);
+    if (mapped == MAP_FAILED)
+        die("mmap");
+    must(madvise((void *)mapped, MIB, MADV_RANDOM), "madvise");
+}
+
+static void touch_page(int i)
+{
+    (void)mapped[i * PAGE];
+}
+
+/* In a root of its own: the guest's root is on the host, whose time would count. Not by fork(),
+ * which would copy the page tables of jobio's maps. */
+static void run_program(int i)
+{
+    pid_t pid = must(vfork(), "vfork");
+    int status;
+
+    (void)i;
+    if (pid == 0) {
+        if (chroot("ext4/root") == 0)
+            (void)execl("/bin/true", "true", NULL);
+        _exit(1);
+    }
+    if (waitpid(pid, &status, 0) < 0 || status)
+        die("/bin/true");
+}
+
+/* In this order: those that read the file on ext4 stand after the one that writes it. */
+static const struct kind {
+    const char *name;
+    int calls; /* per chunk */
+    void (*call)(int i);
+    void (*prepare)(void); /* before each chunk, not measured */
+} kinds[] = {
+    {"pread of 4 KiB, cached", CALLS, read_held, NULL},
+    {"stat by path", CALLS, stat_path, NULL},
+    {"open, pread, close", CALLS, read_path, NULL},
+    {"first pread of an open file", CALLS, read_fresh, open_fresh},
+    {"pread on 20 mounts in turn", CALLS, read_turn, NULL},
+    {"open that fails", CALLS, open_missing, NULL},
+    {"fsync (tmpfs)", CALLS, sync_held, NULL},
+    {"mkdir, rmdir", CALLS, change_directory, NULL},
+    {"new 1 MiB, xfs", 1, write_xfs, empty_xfs},
+    {"new 1 MiB, ext4", 1, write_ext4, empty_ext4},
+    {"cold read of 1 MiB, ext4", 1, read_cold, uncache},
+    {"mapped page, cold", CALLS, touch_page, map_cold},
+    {"fork, exec, exit", 5, run_program, NULL},
+};
+
+#define KINDS ARRAY_SIZE(kinds)
+
+static void make_files(void)
+{
+    static const char page[PAGE];
+    char name[32];
+
+    for (int i = -1; i < TURNS; i++) {
+        int file;
+
+        snprintf(name, sizeof(name), "turn%d/file", i + 1);
+        file = must(open(i < 0 ? SHM : name, O_RDWR | O_CREAT | O_CLOEXEC, 0600), name);
+        if (pwrite(file, page, PAGE, 0) != PAGE)
+            die(name);
+        *(i < 0 ? &held : &turn[i]) = file;
+    }
+    ext4 = must(open("ext4/bench", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "ext4");
+    xfs = must(open("xfs/bench", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "xfs");
+    write_blocks(ext4);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+struct bench {
+    regex_t wanted;
+    double times[MODES][KINDS][MAX_ROUNDS]; /* ns per call */
+    int rounds;
+};
 
 static void join(const char *cgroup)
 {
@@ -82,68 +305,78 @@ static double now_ns(void)
     return now.tv_sec * 1e9 + now.tv_nsec;
 }
 
-static bool read_block(int file)
+static bool is_wanted(const struct bench *bench, size_t kind)
 {
-    char block[4096];
-
-    return pread(file, block, sizeof(block), 0) == sizeof(block);
+    return regexec(&bench->wanted, kinds[kind].name, 0, NULL, 0) == 0;
 }
 
-static bool read_file(const char *path)
+/* Returns ns per call of a chunk. */
+static double measure_chunk(const struct kind *kind)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    double start;
 
-    return file >= 0 && read_block(file) && close(file) == 0;
-}
-
-static void make_calls(const struct bench *bench, int kind)
-{
-    struct stat st;
-
-    for (int i = 0; i < CALLS; i++) {
-        bool well = kind == PREAD  ? read_block(bench->file)
-                    : kind == STAT ? stat(bench->path, &st) == 0
-                                   : read_file(bench->path);
-
-        if (!well)
-            die("call");
-    }
+    if (kind->prepare)
+        kind->prepare();
+    start = now_ns();
+    for (int i = 0; i < kind->calls; i++)
+        kind->call(i);
+    return (now_ns() - start) / kind->calls;
 }
 
 static void measure(struct bench *bench, int mode)
 {
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t kind = 0; kind < KINDS; kind++) {
         double best = INFINITY;
 
-        make_calls(bench, kind);
-        for (int i = 0; i < CHUNKS; i++) {
-            double begin = now_ns();
-
-            make_calls(bench, kind);
-            best = fmin(best, (now_ns() - begin) / CALLS);
-        }
+        if (!is_wanted(bench, kind))
+            continue;
+        (void)measure_chunk(&kinds[kind]);
+        for (int i = 0; i < CHUNKS; i++)
+            best = fmin(best, measure_chunk(&kinds[kind]));
         bench->times[mode][kind][bench->rounds] = best;
     }
 }
 
+/* Returns whether the kernel has the function or tracepoint. If not, jobio does not hook it either.
+ */
+static bool has_target(const struct btf *btf, const struct bpf_program *program)
+{
+    const char *section = bpf_program__section_name(program);
+    char name[128];
+
+    if (sscanf(section, "tp_btf/%100s", name + sizeof("btf_trace_") - 1) == 1) {
+        memcpy(name, "btf_trace_", sizeof("btf_trace_") - 1);
+        return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+    }
+    return btf__find_by_name_kind(btf, strchr(section, '/') + 1, BTF_KIND_FUNC) > 0;
+}
+
 static void measure_empty(struct bench *bench)
 {
+    struct btf *btf = btf__load_vmlinux_btf();
     struct empty_bpf *skel = empty_bpf__open();
+    struct bpf_link *links[2 * HOOK_COUNT];
     struct bpf_program *program;
+    size_t n = 0;
 
-    if (!skel)
+    if (!skel || !btf)
         die("empty programs");
-    /* If the kernel lacks some of these functions, jobio does not hook them either. */
+    (void)libbpf_set_print(NULL);
     bpf_object__for_each_program(program, skel->obj)
     {
-        const char *function = strchr(bpf_program__section_name(program), '/') + 1;
-
-        if (libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FENTRY) < 0)
-            (void)bpf_program__set_autoload(program, false);
+        (void)bpf_program__set_autoload(program, has_target(btf, program));
     }
-    if (empty_bpf__load(skel) < 0 || empty_bpf__attach(skel) < 0)
+    btf__free(btf);
+    if (empty_bpf__load(skel) < 0)
         die("empty programs");
+    bpf_object__for_each_program(program, skel->obj)
+    {
+        if (bpf_program__autoload(program))
+            links[n++] = bpf_program__attach(program); /* NULL: not to this function */
+    }
     measure(bench, EMPTY);
+    while (n)
+        bpf_link__destroy(links[--n]);
     empty_bpf__destroy(skel);
 }
 
@@ -154,59 +387,70 @@ static void measure_jobio(struct bench *bench)
     struct probe *probe;
     struct stat st;
 
-    if ((mkdir(GROUP, 0755) < 0 && errno != EEXIST) ||
-        (mkdir(OTHER_GROUP, 0755) < 0 && errno != EEXIST))
-        die(GROUP);
-    if (stat(GROUP, &st) < 0)
-        die(GROUP);
+    if (stat(STEP, &st) < 0)
+        die(STEP);
     if (probe_create(&probe, &options, &error) < 0 ||
-        probe_add(probe, st.st_ino, 1, 2, NULL, &error) < 0) {
+        probe_add(probe, st.st_ino, 2, 2, NULL, &error) < 0) {
         fprintf(stderr, "calls: %s\n", error.text);
         exit(1);
     }
     measure(bench, OUTSIDE);
-    join(OTHER_GROUP);
+    join(OTHER);
     measure(bench, BESIDE);
-    join(GROUP);
+    join(STEP);
     measure(bench, INSIDE);
-    join(CGROUPS);
+    join(GROUP);
     probe_destroy(probe);
 }
 
-static void print_kind(struct bench *bench, int kind, const char *name)
+static void print_results(struct bench *bench)
 {
-    double times[MODES], floor;
-
+    printf("%-28s", "ns a call more than without");
     for (int mode = 0; mode < MODES; mode++)
-        times[mode] = median(bench->times[mode][kind], bench->rounds);
-    floor = times[EMPTY] - times[NOTHING];
-    printf("%-22s %10s %10s %14s\n", name, "ns a call", "cost", "cost / empty");
-    for (int mode = 0; mode < MODES; mode++) {
-        double cost = times[mode] - times[NOTHING];
+        printf(mode == NOTHING ? " %12s" : mode == EMPTY ? " %14s" : " %19s", mode_names[mode]);
+    putchar('\n');
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        double times[MODES], pair;
 
-        printf("%-22s %10.0f", mode_names[mode], times[mode]);
-        if (mode != NOTHING)
-            printf(" %10.0f %14.2f", cost, cost / floor);
+        if (!is_wanted(bench, kind))
+            continue;
+        for (int mode = 0; mode < MODES; mode++)
+            times[mode] = median(bench->times[mode][kind], bench->rounds);
+        pair = times[EMPTY] - times[NOTHING];
+        printf("%-28s %12.0f %14.0f", kinds[kind].name, times[NOTHING], pair);
+        for (int mode = OUTSIDE; mode < MODES; mode++) {
+            double cost = times[mode] - times[NOTHING];
+
+            printf(" %7.0f %5.2f %4.1f%%", cost, cost / pair, cost / times[NOTHING] * 100);
+        }
         putchar('\n');
     }
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.path = "/dev/shm/jobio-bench"};
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
-    char block[4096] = "";
+    static struct bench bench;
+    const char *wanted = "";
+    int rounds;
 
-    bench.file = open(bench.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (bench.file < 0 || write(bench.file, block, sizeof(block)) != sizeof(block))
-        die(bench.path);
+    if (argc > 2 && strcmp(argv[1], "-r") == 0) {
+        wanted = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
+    rounds = argc > 1 ? atoi(argv[1]) : 5;
+    if (regcomp(&bench.wanted, wanted, REG_EXTENDED | REG_NOSUB))
+        die(wanted);
+    make_files();
+    (void)mkdir(GROUP, 0755);
+    (void)mkdir(STEP, 0755);
+    (void)mkdir(OTHER, 0755);
+    join(GROUP);
     for (bench.rounds = 0; bench.rounds < rounds && bench.rounds < MAX_ROUNDS; bench.rounds++) {
         measure(&bench, NOTHING);
         measure_empty(&bench);
         measure_jobio(&bench);
     }
-    print_kind(&bench, PREAD, "pread of 4 KiB, cached");
-    print_kind(&bench, STAT, "stat");
-    print_kind(&bench, SMALL_FILE, "open, pread, close");
+    print_results(&bench);
     return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Empty programs at entry and return of the functions that the benchmark calls: the minimum cost of
- * any tracer. */
+/* Empty programs on all functions that jobio hooks: the minimum cost of any tracer. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/hooks.h"
+
 char LICENSE[] SEC("license") = "GPL";
 
-#define EMPTY(function)             \
+#define EMPTY_PAIR(function, ...)   \
     SEC("fentry/" #function)        \
     int enter_##function(void *ctx) \
     {                               \
@@ -19,22 +20,16 @@ char LICENSE[] SEC("license") = "GPL";
         return 0;                   \
     }
 
-EMPTY(vfs_read)
-/* A stat by path uses both, and walks the path. */
-EMPTY(vfs_statx)
-EMPTY(vfs_getattr_nosec)
+HOOKS(EMPTY_PAIR)
+EXTRAS(EMPTY_PAIR)
+TRANSFERS(EMPTY_PAIR)
+STAGES(EMPTY_PAIR)
 
-EMPTY(do_filp_open)
+#define EMPTY_EVENT(name, section, ...) \
+    SEC(section)                        \
+    int event_##name(void *ctx)         \
+    {                                   \
+        return 0;                       \
+    }
 
-/* A close. */
-SEC("fentry/security_file_free")
-int enter_security_file_free(void *ctx)
-{
-    return 0;
-}
-
-SEC("fentry/terminate_walk")
-int enter_terminate_walk(void *ctx)
-{
-    return 0;
-}
+EVENTS(EMPTY_EVENT)
