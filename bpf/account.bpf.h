@@ -75,17 +75,13 @@ struct call {
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
 };
 
-static __always_inline struct hint *hint_of(const struct call *call)
+static __always_inline struct hint *hint_of(struct hint *hints, enum io_op op, __u32 dev)
 {
-    __u32 at = (__u32)call->op % ACCOUNT_HINTS;
+    __u32 at = (op + dev) % ACCOUNT_HINTS;
 
-    if (!__builtin_constant_p(at)) {
-        /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
-        asm volatile("%0 &= 15" : "+r"(at));
-        if (at >= ACCOUNT_HINTS)
-            at = 0;
-    }
-    return &call->hints[at];
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
+    asm volatile("" : "+r"(at));
+    return &hints[at < ACCOUNT_HINTS ? at : 0];
 }
 
 static __always_inline __u32 hint_tag(__u32 op, __u32 shard)
@@ -191,7 +187,7 @@ __noinline enum account_home account_super(__u64 step, __u32 dev, __u32 generati
     return account_report_mount(step, dev, generation, sb, magic, pid) ? HOME_OWN : HOME_OTHER;
 }
 
-_Static_assert(IO_FILL_COUNT == 4, "account_cache() says so to the verifier");
+_Static_assert(IO_FILL_COUNT == 4, "account_cache() and fill_add() say so to the verifier");
 
 /* A kernel type, needed for its size. */
 struct htab_elem {
@@ -439,9 +435,11 @@ static __always_inline struct account_value *account_find(const struct call *cal
 {
     __u32 shard = account_shard(&call->who), slot;
     struct account_value *value;
+    struct hint *hint = NULL;
 
     if (call->hints) {
-        value = account_hinted(hint_of(call), call->op, call->dev, shard);
+        hint = hint_of(call->hints, call->op, call->dev);
+        value = account_hinted(hint, call->op, call->dev, shard);
         if (value)
             return value;
     } else if (!account_has_step(call)) {
@@ -453,8 +451,8 @@ static __always_inline struct account_value *account_find(const struct call *cal
                              call->result, call->pid);
     if (!slot)
         return NULL;
-    if (call->hints && slot < 1 << HINT_BITS)
-        *hint_of(call) =
+    if (hint && slot < 1 << HINT_BITS)
+        *hint =
             (struct hint){.dev = call->dev, .slot = hint_tag(call->op, shard) << HINT_BITS | slot};
     return bpf_map_lookup_elem(&account, &slot);
 }

@@ -22,89 +22,46 @@
 #define VM_FAULT_NOPAGE 0x100
 #define VM_FAULT_LOCKED 0x200
 
-const volatile __u64 page_size = 4096;
-
-/* A function that the task may be in, besides its outermost call; members as in struct task_record.
- */
-struct stage {
-    __u64 frame; /* 0: the task is not in it */
-    __u64 witness;
-    __u32 argument;
-    __u32 pad;
-};
-
-/* The record of a task of a step that faults or reads ahead. */
-struct stage_record {
-    struct stage fault, prefetch, kernel_read;
-    __u64 fault_start;
-    __u64 fault_bytes; /* brought in so far */
-    __u64 fault_sb;
-    __u64 prefetch_sb; /* 0: use that of the page */
-    __u64 kernel_read_sb;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct stage_record);
-} stages SEC(".maps");
-
-/* Initial value of an element. */
-static const struct stage_record stage_empty;
-
 static __always_inline struct task_record *cache_task(void)
 {
-    if (!(levels.v2 | levels.v1) || TASK_READ(current_task(), flags) & PF_KTHREAD)
+    if (who_has_no_steps() || TASK_READ(current_task(), flags) & PF_KTHREAD)
         return NULL;
     return task_enter();
 }
 
+static __always_inline struct task_record *cache_find(void)
+{
+    return who_has_no_steps() ? NULL : task_find();
+}
+
 /* --- stages: where the task is ---------------------------------------------------------------- */
 
-static __always_inline void stage_enter(struct stage *stage, void *ctx,
-                                        const volatile struct hook_indexes *at)
+static __always_inline void stage_enter(struct task_record *task, struct stage *stage, void *ctx,
+                                        const volatile struct hook_indexes *at,
+                                        struct super_block *sb)
 {
     stage->frame = (__u64)ctx;
     stage->witness = argument_at(ctx, at->argument);
-    stage->argument = at->argument;
+    stage->sb = (__u64)sb;
+    task->fill.inode = 0;
 }
 
 /* Returns false if the entry was not seen. */
-static __always_inline bool stage_leave(struct stage *stage, void *ctx)
+static __always_inline bool stage_leave(struct task_record *task, struct stage *stage, void *ctx)
 {
     if (stage->frame != (__u64)ctx)
         return false;
     stage->frame = 0;
+    task->fill.inode = 0;
+    if (!task->frame)
+        fill_flush(task);
     return true;
 }
 
-static __always_inline bool stage_has(const struct stage *stage, void *ctx)
+static __always_inline bool stage_has(const struct stage *stage, void *ctx, enum hook_number hook)
 {
-    return stage->frame && is_inside(stage->frame, stage->witness, stage->argument, (__u64)ctx);
-}
-
-/* Returns the stages of the current task, NULL if it has none. */
-static __always_inline struct stage_record *stages_find(void)
-{
-    if (!(levels.v2 | levels.v1))
-        return NULL;
-    return task_stored(&stages);
-}
-
-/* Returns the stages of the current task; creates them if needed. NULL if the task is in no step,
- * or on out-of-memory, which is counted as a loss. */
-static __always_inline struct stage_record *stages_enter(void)
-{
-    struct task_record *task = cache_task();
-    struct stage_record *record;
-
-    if (!task)
-        return NULL;
-    record = task_store(&stages, &stage_empty);
-    if (!record)
-        account_lost(task->who.key, LOST_FILLS, page_size);
-    return record;
+    return stage->frame &&
+           is_inside(stage->frame, stage->witness, hooks[hook].argument, (__u64)ctx);
 }
 
 /* Super block of the file as the user opened it. overlayfs maps and reads ahead the lower file. */
@@ -126,21 +83,19 @@ static __always_inline struct super_block *mapped_super(struct file *file)
 static __always_inline int prefetch_enter(void *ctx, const volatile struct hook_indexes *at,
                                           struct file *file)
 {
-    struct stage_record *record = stages_enter();
+    struct task_record *task = cache_task();
 
-    if (!record)
-        return 0;
-    stage_enter(&record->prefetch, ctx, at);
-    record->prefetch_sb = file ? (__u64)mapped_super(file) : 0;
+    if (task)
+        stage_enter(task, &task->prefetch, ctx, at, file ? mapped_super(file) : NULL);
     return 0;
 }
 
 static __always_inline int prefetch_leave(void *ctx)
 {
-    struct stage_record *record = stages_find();
+    struct task_record *task = cache_find();
 
-    if (record)
-        stage_leave(&record->prefetch, ctx);
+    if (task)
+        stage_leave(task, &task->prefetch, ctx);
     return 0;
 }
 
@@ -154,25 +109,23 @@ static __always_inline int prefetch_leave(void *ctx)
  * file. */
 static __always_inline int kernel_read_enter(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct stage_record *record = stages_enter();
+    struct task_record *task = cache_task();
     struct file *file;
 
-    if (!record)
+    if (!task)
         return 0;
     file = (struct file *)argument_at(ctx, at->argument);
-    if (!is_data(file))
-        return 0;
-    stage_enter(&record->kernel_read, ctx, at);
-    record->kernel_read_sb = (__u64)file->f_inode->i_sb;
+    if (is_data(file))
+        stage_enter(task, &task->kernel_read, ctx, at, file->f_inode->i_sb);
     return 0;
 }
 
 static __always_inline int kernel_read_leave(void *ctx)
 {
-    struct stage_record *record = stages_find();
+    struct task_record *task = cache_find();
 
-    if (record)
-        stage_leave(&record->kernel_read, ctx);
+    if (task)
+        stage_leave(task, &task->kernel_read, ctx);
     return 0;
 }
 
@@ -183,34 +136,34 @@ static __always_inline int kernel_read_leave(void *ctx)
 
 static __always_inline int fault_enter(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct stage_record *record = stages_enter();
+    struct task_record *task = cache_task();
     struct vm_fault *fault;
     struct file *file;
 
-    if (!record)
+    if (!task)
         return 0;
     fault = (struct vm_fault *)argument_at(ctx, at->argument);
     file = fault->vma->vm_file;
     if (!file || !is_data(file))
         return 0;
-    stage_enter(&record->fault, ctx, at);
-    /* Read it now: the fault may release the mapping while it reads. */
-    record->fault_sb = (__u64)mapped_super(file);
-    record->fault_bytes = 0;
-    record->fault_start = bpf_ktime_get_ns();
+    fill_flush(task);
+    /* Read the super block now: the fault may release the mapping while it reads. */
+    stage_enter(task, &task->fault, ctx, at, mapped_super(file));
+    task->fault_bytes = 0;
+    task->fault_start = bpf_ktime_get_ns();
     return 0;
 }
 
 /* Not inlined: it would be most of a program. */
-static __noinline int fault_account(const struct stage_record *record, struct task_record *task,
-                                    enum io_op op, __s64 bytes, bool waits)
+static __noinline int fault_account(struct task_record *task, enum io_op op, __s64 bytes,
+                                    bool waits)
 {
-    struct super_block *sb = (struct super_block *)record->fault_sb;
+    struct super_block *sb = (struct super_block *)task->fault.sb;
     struct call call = {.who = task->who, .op = op, .sb = sb, .result = bytes};
     struct account_value *value;
 
     call.dev = BPF_CORE_READ(sb, s_dev);
-    call.time_ns = bpf_ktime_get_ns() - record->fault_start;
+    call.time_ns = bpf_ktime_get_ns() - task->fault_start;
     if (waits)
         call.wait_ns = &task->wait_ns;
     call.hints = task_hints(task);
@@ -229,15 +182,13 @@ static __noinline int fault_account(const struct stage_record *record, struct ta
 }
 
 /* Count a fault at its end. Inside a call, the time belongs to the call. */
-static __always_inline int fault_end(void *ctx, const struct stage_record *record, enum io_op op,
-                                     __s64 bytes)
+static __always_inline int fault_end(void *ctx, enum io_op op, __s64 bytes)
 {
     struct task_record *task = cache_task();
 
     if (!task)
         return 0;
-    return fault_account(record, task, op, bytes,
-                         !task->frame || !call_is_inside(task, (__u64)ctx));
+    return fault_account(task, op, bytes, !task->frame || !call_is_inside(task, (__u64)ctx));
 }
 
 /* Returns true if a page of the file could not be read. Pages beyond its end are not failures. */
@@ -249,49 +200,63 @@ static __always_inline bool fault_failed(void *ctx, const volatile struct hook_i
            fault->pgoff * page_size < (__u64)fault->vma->vm_file->f_inode->i_size;
 }
 
+/* Returns the record of the task whose fault ends here, NULL if its entry was not seen. */
+static __always_inline struct task_record *fault_leave(void *ctx)
+{
+    struct task_record *task = cache_find();
+
+    if (!task || !stage_leave(task, &task->fault, ctx))
+        return NULL;
+    fill_flush(task);
+    return task;
+}
+
 #define filemap_fault_enter(ctx, at) fault_enter(ctx, at)
 #define do_page_mkwrite_enter(ctx, at) fault_enter(ctx, at)
 
 static __always_inline int filemap_fault_leave(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct stage_record *record = stages_find();
+    struct task_record *task = fault_leave(ctx);
 
-    if (!record || !stage_leave(&record->fault, ctx))
+    if (!task)
         return 0;
     if (fault_failed(ctx, at))
-        return fault_end(ctx, record, IO_MMAP_READ, -1);
-    return record->fault_bytes ? fault_end(ctx, record, IO_MMAP_READ, record->fault_bytes) : 0;
+        return fault_end(ctx, IO_MMAP_READ, -1);
+    return task->fault_bytes ? fault_end(ctx, IO_MMAP_READ, task->fault_bytes) : 0;
 }
 
 static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct stage_record *record = stages_find();
     __u32 result;
 
-    if (!record || !stage_leave(&record->fault, ctx))
+    if (!fault_leave(ctx))
         return 0;
     result = argument_at(ctx, at->result);
     if (result & VM_FAULT_ERROR)
-        return fault_end(ctx, record, IO_MMAP_WRITE, -1);
+        return fault_end(ctx, IO_MMAP_WRITE, -1);
     /* If the page is not locked, it is gone or the fault is repeated. */
     if (!(result & VM_FAULT_LOCKED) || result & VM_FAULT_NOPAGE)
         return 0;
-    return fault_end(ctx, record, IO_MMAP_WRITE, page_size);
+    return fault_end(ctx, IO_MMAP_WRITE, page_size);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static __always_inline __u32 folio_order(struct folio *folio)
+static __always_inline __u32 folio_pages(struct folio *folio)
 {
     struct folio___memdesc *memdesc = (struct folio___memdesc *)folio;
     struct folio___order *old = (struct folio___order *)folio;
-    unsigned long flags = bpf_core_field_exists(memdesc->flags.f) ? BPF_CORE_READ(memdesc, flags.f)
-                                                                  : BPF_CORE_READ(folio, flags);
+    unsigned long flags;
 
+    if (bpf_core_field_exists(memdesc->flags.f))
+        flags = memdesc->flags.f;
+    else
+        flags = folio->flags;
     if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
-        return 0;
-    return bpf_core_field_exists(old->_folio_order) ? BPF_CORE_READ(old, _folio_order)
-                                                    : BPF_CORE_READ(folio, _flags_1) & 0xff;
+        return 1;
+    if (bpf_core_field_exists(old->_folio_order))
+        return 1 << old->_folio_order;
+    return 1 << (folio->_flags_1 & 0xff);
 }
 
 /* A file argument of the outermost call, only for bpf_probe_read; NULL if it has none. */
@@ -327,59 +292,70 @@ static __always_inline enum io_fill fill_of_call(struct task_record *task, struc
     return IO_FILL_READ;
 }
 
-static __always_inline int page_added(void *ctx, struct inode *inode, __u64 bytes)
+/* Find out why a page was added. Until the next call or stage starts or ends, more pages of its
+ * inode are added for the same reason. */
+static __noinline int page_explain(void *ctx, struct inode *inode, __u32 pages)
 {
     struct task_record *task = cache_task();
-    struct call call = {.sb = inode->i_sb, .result = bytes};
-    enum io_fill fill = IO_FILL_READ;
-    struct stage_record *record;
-    struct super_block *sb;
+    struct call call = {.sb = inode->i_sb};
+    enum io_fill kind = IO_FILL_READ;
+    bool inside = true;
 
     if (!task)
         return 0;
-    call.who = task->who;
-    record = stages_find();
-    if (record && stage_has(&record->fault, ctx)) {
-        record->fault_bytes += bytes;
-        call.sb = (struct super_block *)record->fault_sb;
-        fill = IO_FILL_FAULT;
-    } else if (record && stage_has(&record->kernel_read, ctx)) {
-        call.sb = (struct super_block *)record->kernel_read_sb;
+    if (stage_has(&task->fault, ctx, HOOK_filemap_fault)) {
+        call.sb = (struct super_block *)task->fault.sb;
+        kind = IO_FILL_FAULT;
+    } else if (stage_has(&task->kernel_read, ctx, HOOK___kernel_read)) {
+        call.sb = (struct super_block *)task->kernel_read.sb;
     } else if (task->frame && call_is_inside(task, (__u64)ctx)) {
-        fill = fill_of_call(task, inode, &call);
+        kind = fill_of_call(task, inode, &call);
+    } else {
+        inside = false;
     }
-    if (record && stage_has(&record->prefetch, ctx)) {
-        if (record->prefetch_sb)
-            call.sb = (struct super_block *)record->prefetch_sb;
-        fill = IO_FILL_PREFETCH;
+    if (stage_has(&task->prefetch, ctx, HOOK_page_cache_async_ra)) {
+        if (task->prefetch.sb)
+            call.sb = (struct super_block *)task->prefetch.sb;
+        kind = IO_FILL_PREFETCH;
+        inside = true;
     }
-    if (fill == IO_FILL_READ)
-        task->filled = task->start;
-    sb = call.sb;
-    call.dev = BPF_CORE_READ(sb, s_dev);
-    account_fill(&call, fill);
+    if (kind == IO_FILL_READ)
+        task->missed = 1;
+    fill_start(task, (__u64)call.sb, kind);
+    fill_add(task, pages);
+    if (inside)
+        task->fill.inode = (__u64)inode;
+    else
+        fill_flush(task);
     return 0;
+}
+
+static __always_inline int page_added(void *ctx, struct inode *inode, __u32 pages)
+{
+    struct task_record *task = task_find();
+
+    if (task && task->fill.inode == (__u64)inode) {
+        fill_add(task, pages);
+        return 0;
+    }
+    if ((!task && who_is_outside()) || (inode->i_mode & S_IFMT) != S_IFREG)
+        return 0;
+    return page_explain(ctx, inode, pages);
 }
 
 static __always_inline int on_page_added(void *ctx, const volatile struct hook_indexes *at)
 {
-    struct inode *inode;
-    __u64 bytes;
+    struct folio *folio;
+    struct page *page;
 
-    if (!(levels.v2 | levels.v1))
+    if (who_has_no_steps())
         return 0;
     if (at->object == OBJECT_FOLIO) {
-        struct folio *folio = (struct folio *)argument_at(ctx, at->argument);
-
-        inode = folio->mapping->host;
-        bytes = page_size << folio_order(folio);
-    } else {
-        inode = ((struct page *)argument_at(ctx, at->argument))->mapping->host;
-        bytes = page_size;
+        folio = (struct folio *)argument_at(ctx, at->argument);
+        return page_added(ctx, folio->mapping->host, folio_pages(folio));
     }
-    if ((inode->i_mode & S_IFMT) != S_IFREG)
-        return 0;
-    return page_added(ctx, inode, bytes);
+    page = (struct page *)argument_at(ctx, at->argument);
+    return page_added(ctx, page->mapping->host, 1);
 }
 
 #endif

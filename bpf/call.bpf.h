@@ -100,6 +100,8 @@ static __noinline struct task_record *task_join(struct task_record *task)
     __u64 cgroup = bpf_get_current_cgroup_id(); /* before the search, as in who_find() */
     struct who who = {};
 
+    if (task)
+        fill_flush(task);
     if (!who_find(&who, current)) {
         task_stay_outside(task, generation, cgroup);
         return NULL;
@@ -129,6 +131,14 @@ static __always_inline struct task_record *task_enter(void)
     return who_is_outside() ? NULL : task_join(task);
 }
 
+/* The return of the task's outermost call was not seen. */
+static __always_inline void call_end_lost(struct task_record *task)
+{
+    account_lost(task->who.key, LOST_ENDS, 1);
+    task->frame = 0;
+    fill_flush(task);
+}
+
 /* Note the entry of the outermost call; `argument` is the index of its witness. Returns false if
  * the call is an inner one. */
 static __always_inline bool call_start(struct task_record *task, void *ctx, enum hook_number hook,
@@ -137,9 +147,10 @@ static __always_inline bool call_start(struct task_record *task, void *ctx, enum
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
             return false;
-        account_lost(task->who.key, LOST_ENDS, 1);
+        call_end_lost(task);
     }
     task->frame = (__u64)ctx;
+    task->missed = 0;
     task->hook = hook;
     task->argument = argument;
     task->witness = argument_at(ctx, argument);
@@ -178,15 +189,15 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
             call->async = task->async;
             call->wait_ns = call->async ? NULL : &task->wait_ns;
             call->who = task->who;
-            call->missed = task->filled == task->start;
+            call->missed = task->missed;
             call->dev = task->reached;
             call->sb = (struct super_block *)task->reached_sb;
             call->hints = task_hints(task);
             task->frame = 0;
+            fill_flush(task);
             return true;
         }
-        account_lost(task->who.key, LOST_ENDS, 1);
-        task->frame = 0;
+        call_end_lost(task);
     }
     /* The task joined the step in mid-call, as a step's first process does: the time before is not
      * the step's. Or there was no memory for its record, and task_join() has counted the loss. */
@@ -406,27 +417,28 @@ static __always_inline __u64 data_start(void *ctx, const struct file *file, enum
 static __always_inline bool data_leave(struct task_record *task, void *ctx, enum hook_number hook,
                                        enum io_op op)
 {
-    __u64 start = task->start, time_ns = bpf_ktime_get_ns() - start, name, begin;
+    __u64 time_ns = bpf_ktime_get_ns() - task->start, name, begin;
     struct call call = {.op = op, .time_ns = time_ns, .wait_ns = &task->wait_ns};
     struct file *file = (struct file *)argument_at(ctx, USUAL_FILE);
+    __u32 dev = file->f_inode->i_sb->s_dev;
     struct account_value *value;
     struct order_line *line;
 
     call.result = argument_at(ctx, USUAL_RESULT(hook));
-    if (call.result < 0 || (op == IO_READ && (task->filled == start || bypasses(file))))
+    if (call.result < 0 || (op == IO_READ && (task->missed || bypasses(file))))
         return false;
     name = order_name(file);
     line = order_line(name);
     if (line->file[0] != name)
         return false;
-    value =
-        account_hinted(&task->hints[op], op, file->f_inode->i_sb->s_dev, account_shard(&task->who));
+    value = account_hinted(hint_of(task->hints, op, dev), op, dev, account_shard(&task->who));
     if (!value)
         return false;
     begin = data_start(ctx, file, hook, call.result);
     if (begin == ORDER_NOWHERE)
         return false;
     task->frame = 0;
+    fill_flush(task);
     call.order = order_step(&line->end[0], begin, begin + call.result);
     account_add(&call, value);
     return true;

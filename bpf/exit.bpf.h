@@ -9,8 +9,10 @@ static __always_inline void exit_chains(void)
     const struct task_record *task = task_find();
     const struct saved_call *saved = levels.saved ? task_stored(&saved_calls) : NULL;
 
-    if (task)
+    if (task) {
+        fill_flush(task);
         chain_end(task->who.key, task->wait_ns);
+    }
     if (saved)
         chain_end(saved->who.key, saved->wait_ns);
 }
@@ -23,10 +25,8 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_in
     struct task_record *record = task_slot(key);
 
     exit_chains();
-    if (!features.task_storage) {
+    if (!features.task_storage)
         bpf_map_delete_elem(&tasks, &self);
-        bpf_map_delete_elem(&stages, &self);
-    }
     if (record->owner != self)
         return 0;
     record->owner = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, memory, chain, generation, order, account, task, call, walk; transfer, async, cache, exit.
+ * who, memory, chain, generation, order, account, task, fill, call, walk; transfer, async, cache,
+ * exit.
  */
 #include "bpf/kernel.h"
 
@@ -20,6 +21,7 @@
 #include "bpf/share.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
+#include "bpf/fill.bpf.h"
 #include "bpf/call.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/transfer.bpf.h"

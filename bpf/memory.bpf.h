@@ -22,16 +22,34 @@ struct order_line {
 enum order { ORDER_UNKNOWN, ORDER_SEQUENTIAL, ORDER_RANDOM };
 
 /*
- * A thread's last call of an operation. It saves the lookup in the hash, which costs half as much
- * as two empty programs. Slots are reused only after the generation of the set of steps has
- * changed, and hints of another generation are ignored.
+ * A thread's last call of an operation on a super block. It saves the lookup in the hash, which
+ * costs half as much as two empty programs. Slots are reused only after the generation of the set
+ * of steps has changed, and hints of another generation are ignored.
  */
 struct hint {
     __u32 dev;
     __u32 slot; /* the upper bits hold the operation and the shard */
 };
 
-#define ACCOUNT_HINTS 11
+/* File systems without a device have consecutive numbers: 20 of them do not share a hint. */
+#define ACCOUNT_HINTS 20
+
+/* A function that the task may be in, besides its outermost call. See bpf/cache.bpf.h. */
+struct stage {
+    __u64 frame; /* this and the next as in struct task_record */
+    __u64 witness;
+    __u64 sb; /* of its file; 0: use that of the page */
+};
+
+/* Pages of one super block that the task's calls have added to the page cache and that are not yet
+ * in the counters. */
+struct fill {
+    __u64 inode; /* its next pages are added for the same reason as the last one; 0: unknown */
+    __u64 sb;    /* only for bpf_probe_read; 0: there are no such pages */
+    __u32 dev;   /* its s_dev */
+    __u32 kind;  /* of the last page, enum io_fill */
+    __u32 pages[IO_FILL_COUNT];
+};
 
 /* The state of a task that is in a step. See bpf/task.bpf.h. */
 struct task_record {
@@ -40,7 +58,6 @@ struct task_record {
     __u64 witness;  /* the argument that leads to the super block: shows that the frame is live */
     __u64 start;    /* when the call started, ns */
     __u64 wait_ns;  /* spent in calls since the task joined this step, plus chain_start() */
-    __u64 filled;   /* the start of the call for which a page was read into the page cache */
     __u64 reported; /* super block of the outermost call, if an inner function reported it */
     struct who who;
     __u64 reached_sb; /* super block that the call's path led to; only for bpf_probe_read */
@@ -49,14 +66,19 @@ struct task_record {
     __u16 hook;       /* enum hook_number of the outermost call */
     __u8 argument;    /* index of the witness in the frame */
     __u8 async;       /* the task is an io_uring worker: no thread waits for it */
-    __u16 pad;
-    struct hint hints[ACCOUNT_HINTS];
+    __u8 missed;      /* a page was read into the page cache for the call */
+    __u8 pad;
     __u32 plain; /* who.generation if a thread waits for the task's calls, else 0 */
+    struct stage fault, prefetch, kernel_read;
+    __u64 fault_start;
+    __u64 fault_bytes; /* brought in so far */
+    struct fill fill;
+    struct hint hints[ACCOUNT_HINTS];
 };
 
 /* Records fill whole cache lines. */
 _Static_assert(sizeof(struct order_line) == 128, "two cache lines");
-_Static_assert(sizeof(struct task_record) == 192, "three cache lines");
+_Static_assert(sizeof(struct task_record) == 384, "six cache lines");
 
 struct memory {
     struct task_record task_slots[1 << JOBIO_TASK_SLOTS_LOG2];

@@ -20,9 +20,9 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 11
+#define JOBIO_LAYOUT 12
 #endif
-#define JOBIO_SHAPE 1
+#define JOBIO_SHAPE 2
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -286,11 +286,11 @@ struct aio_record {
  *   shares: 8,192 x (48 + 8 + 56) + 8,192 x 16             =  1.0 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
- *   task slots: 8,192 x 192, claims: 8,192 x (64 + 16)     =  2.1 MiB
+ *   task slots: 8,192 x 384, claims: 8,192 x (64 + 16)     =  3.6 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 66 MiB. A task in a step adds about 210 bytes if it has no task slot, and about as
- * many if it has faulted. On kernels without task storage there is room for JOBIO_MAX_THREADS of
- * both, 6.4 MiB. Where kprobes count, the rows of bpf/maps.h take 134,400 x 16 = 2.1 MiB.
+ * The sum is 68 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
+ * without task storage there is room for JOBIO_MAX_THREADS of them, 6.6 MiB. Where kprobes count,
+ * the rows of bpf/maps.h take 134,400 x 16 = 2.1 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20

@@ -79,7 +79,6 @@ static void make_memory(struct jobio_bpf *skel)
 struct jobio_bpf *features_open(const struct kernel_features *features)
 {
     static const size_t maps[] = {offsetof(struct jobio_bpf, maps.tasks),
-                                  offsetof(struct jobio_bpf, maps.stages),
                                   offsetof(struct jobio_bpf, maps.saved_calls)};
     struct jobio_bpf *skel = jobio_bpf__open_opts(features_types());
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The pages that a task adds to the page cache are summed up in its record, and added to the
+ * counters when its call ends: a page then costs one comparison and one addition instead of a
+ * lookup in a hash. bpf/cache.bpf.h finds out why they are added.
+ */
+#ifndef JOBIO_BPF_FILL_H
+#define JOBIO_BPF_FILL_H
+
+const volatile __u64 page_size = 4096;
+
+/* Add the current task's pages to the counters. Not static: see bpf/who.bpf.h. */
+__noinline int fill_count(void)
+{
+    struct task_record *task = task_find();
+    struct call call = {};
+    __u64 bytes;
+
+    if (!task)
+        return 0;
+    call.who = task->who;
+    call.dev = task->fill.dev;
+    for (int kind = 0; kind < IO_FILL_COUNT; kind++) {
+        bytes = task->fill.pages[kind] * page_size;
+        if (!bytes)
+            continue;
+        account_cache(call.who.key, account_where(&call, account_shard(&call.who)), task->fill.sb,
+                      bytes, kind);
+        task->fill.pages[kind] = 0;
+        task->fault_bytes += bytes;
+    }
+    task->fill.sb = task->fill.inode = 0;
+    return 0;
+}
+
+/* The same if there are any. */
+static __always_inline void fill_flush(const struct task_record *task)
+{
+    if (task->fill.sb)
+        fill_count();
+}
+
+/* The next pages are added to this super block for this reason (enum io_fill). */
+static __always_inline void fill_start(struct task_record *task, __u64 sb, __u32 kind)
+{
+    if (task->fill.sb != sb) {
+        fill_flush(task);
+        task->fill.sb = sb;
+        task->fill.dev = BPF_CORE_READ((struct super_block *)sb, s_dev);
+    }
+    task->fill.kind = kind;
+}
+
+static __always_inline void fill_add(struct task_record *task, __u32 pages)
+{
+    __u32 kind = task->fill.kind;
+
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
+    asm volatile("%0 &= 3" : "+r"(kind));
+    task->fill.pages[kind] += pages;
+}
+
+#endif
