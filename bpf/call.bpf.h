@@ -411,9 +411,9 @@ static __always_inline __u64 data_start(void *ctx, const struct file *file, enum
 }
 
 /* Fast path for the return of a read or write. It applies to nearly all calls: the entry was seen
- * in the current step, the page cache served it, the open file was read or written before, and the
- * thread's last such call was on the same super block. Returns false, and changes nothing, if it
- * does not apply. */
+ * in the current step, the page cache served it, the open file has a usual way for its order, and
+ * the thread's last such call was on the same super block. Returns false, and changes nothing, if
+ * it does not apply. */
 static __always_inline bool data_leave(struct task_record *task, void *ctx, enum hook_number hook,
                                        enum io_op op)
 {
@@ -423,13 +423,15 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     __u32 dev = file->f_inode->i_sb->s_dev;
     struct account_value *value;
     struct order_line *line;
+    __u64 *last;
 
     call.result = argument_at(ctx, USUAL_RESULT(hook));
     if (call.result < 0 || (op == IO_READ && (task->missed || bypasses(file))))
         return false;
     name = order_name(file);
     line = order_line(name);
-    if (line->file[0] != name)
+    last = order_usual(line, name);
+    if (!last)
         return false;
     value = account_hinted(hint_of(task->hints, op, dev), op, dev, account_shard(&task->who));
     if (!value)
@@ -439,12 +441,14 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
         return false;
     task->frame = 0;
     fill_flush(task);
-    call.order = order_step(&line->end[0], begin, begin + call.result);
+    call.order = order_step(last, begin, begin + call.result, file->f_flags & O_APPEND);
     account_add(&call, value);
     return true;
 }
 
-static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum io_op op)
+/* swaps: the program may use compare-and-swap. */
+static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum io_op op,
+                                          bool swaps)
 {
     struct call call = {.op = op};
     struct file *file;
@@ -468,6 +472,8 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
         file = (struct file *)argument_at(ctx, hooks[hook].result);
         if (file->f_mode & FMODE_CREATED)
             account_create(&call);
+        if (swaps && levels.orders && is_data(file))
+            order_open(order_name(file));
     }
     return 0;
 }
@@ -475,7 +481,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
 /* Not inlined: all hooks share it. */
 static __noinline int data_leave_any(void *ctx, enum hook_number hook, enum io_op op)
 {
-    return call_leave_any(ctx, hook, op);
+    return call_leave_any(ctx, hook, op, false);
 }
 
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
@@ -483,7 +489,7 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
     struct task_record *task;
 
     if (op >= IO_OP_FIRST_META)
-        return call_leave_any(ctx, hook, op);
+        return call_leave_any(ctx, hook, op, false);
     if (who_has_no_steps())
         return 0;
     task = task_find();

@@ -10,6 +10,7 @@ struct kernel_features {
     __u8 task_storage; /* if not, `tasks` is a hash by task address */
     __u8 int_pointers; /* pointers to numbers can be loaded like other arguments (since 5.17) */
     __u8 task_regs;    /* bpf_task_pt_regs: the system call registers of a task */
+    __u8 compare_swap; /* atomic compare-and-swap (since 5.12) */
     __u8 usual_calls;  /* vfs_read() and the like have their parameters at the USUAL positions */
 };
 

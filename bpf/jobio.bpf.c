@@ -47,6 +47,13 @@ char LICENSE[] SEC("license") = "GPL";
 HOOKS(HOOK_PROGRAMS)
 EXTRAS(HOOK_PROGRAMS)
 
+/* In place of leave_do_filp_open, if the kernel has compare-and-swap. */
+SEC("fexit/do_filp_open")
+int leave_do_filp_open_swap(void *ctx)
+{
+    return call_leave_any(ctx, HOOK_do_filp_open, IO_OPEN, true);
+}
+
 #define EVENT_PROGRAM(name, section, ...)           \
     SEC(section)                                    \
     int event_##name(void *ctx)                     \

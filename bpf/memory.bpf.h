@@ -9,6 +9,7 @@
 
 #define ORDER_LINES_LOG2 13
 #define ORDER_WAYS 7
+#define ORDER_OPEN_WAYS 5 /* the first ones, which are taken at the open, if that is seen */
 
 /* Two cache lines; the first is rarely written. See bpf/order.bpf.h. */
 struct order_line {

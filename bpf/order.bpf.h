@@ -7,10 +7,14 @@
  * sent) share its order.
  *
  * The address of a file selects a line of an array (bpf/memory.bpf.h) with seven ways. A file takes
- * a way at its first request, and the way becomes free when the kernel frees the file. A file is
- * never evicted, so a way always belongs to the file whose address it holds. If a file finds no
- * free way, its requests have unknown order and the line is marked as full. A file that takes a way
- * in such a line later may have had requests before, so its first request has unknown order, too.
+ * a way when it is opened, and the way becomes free when the kernel frees the file. A file is never
+ * evicted, so a way always belongs to the file whose address it holds. At the open no one else
+ * knows the file, so one compare-and-swap is enough. Files whose open is not seen (those that the
+ * step inherited; all before 5.12, which has no compare-and-swap) take one of the other ways at
+ * their first request, under a lock, because several tasks may request at once. If a file finds no
+ * free way, its requests have unknown order and the line is marked as full. A file
+ * that takes a way in such a line later may have had requests before, so its first request has
+ * unknown order, too.
  *
  * The first request on an open file is sequential if it starts at 0, or if the file is open for
  * appending. The start of a request is its end minus its bytes, because the offset of an append is
@@ -22,6 +26,8 @@
 
 /* It is not known where the last request ended. */
 #define ORDER_NOWHERE (~0ull)
+/* There was no request yet. */
+#define ORDER_FIRST (~1ull)
 
 /* An array of bytes, so that user space does not need the types. */
 __u8 memory_bytes[sizeof(struct memory)] __attribute__((aligned(64)));
@@ -103,61 +109,69 @@ static __always_inline void order_unlock(struct order_line *line, const struct o
         *(volatile __u32 *)&line->locks = lock->number + 1;
 }
 
-enum order_room { ORDER_NO_ROOM, ORDER_ROOM, ORDER_ROOM_OF_OTHER_REQUEST };
-
 /* Assign a way of its line to the file, unless another request has done so meanwhile. Not static:
  * see bpf/who.bpf.h. */
-__noinline __u32 order_assign_way(__u64 file, __u64 end)
+__noinline int order_assign_way(__u64 file)
 {
     struct order_lock lock = {.line = order_line_of(file)};
     struct order_line *line = order_line(file);
-    __u32 room = ORDER_NO_ROOM;
+    bool has_room = false;
 
     if (!order_lock(line, &lock)) {
         line->full = 1;
-        return room;
+        return 0;
     }
     for (int way = 0; way < ORDER_WAYS; way++)
         if (*(volatile __u64 *)&line->file[way] == file)
-            room = ORDER_ROOM_OF_OTHER_REQUEST;
-    for (int way = 0; way < ORDER_WAYS && !room; way++) {
-        if (*(volatile __u64 *)&line->file[way])
+            has_room = true;
+    for (int way = 0; way < ORDER_WAYS && !has_room; way++) {
+        if ((levels.opens && way < ORDER_OPEN_WAYS) || *(volatile __u64 *)&line->file[way])
             continue;
-        *(volatile __u64 *)&line->end[way] = end;
+        *(volatile __u64 *)&line->end[way] = line->full ? ORDER_NOWHERE : ORDER_FIRST;
         *(volatile __u64 *)&line->file[way] = file;
-        room = ORDER_ROOM;
+        has_room = true;
     }
-    if (!room)
+    if (!has_room)
         line->full = 1;
     order_unlock(line, &lock);
-    return room;
+    return 0;
 }
 
 /* The order of a request, if the last one ended at *last. `end` must be known; it becomes *last. */
-static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end)
+static __always_inline __u32 order_step(__u64 *last, __u64 begin, __u64 end, bool appends)
 {
     __u64 before = *last;
 
     *last = end;
     if (before == begin)
         return ORDER_SEQUENTIAL;
+    if (before == ORDER_FIRST)
+        return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
     return before == ORDER_NOWHERE ? ORDER_UNKNOWN : ORDER_RANDOM;
 }
 
 /* Get the order from the file's way and update the way. Returns false if the file has none. */
 static __always_inline bool order_find(struct order_line *line, __u64 file, __u64 begin, __u64 end,
-                                       __u32 *order)
+                                       bool appends, __u32 *order)
 {
     for (int way = 0; way < ORDER_WAYS; way++) {
         if (line->file[way] != file)
             continue;
         if (end != ORDER_NOWHERE)
-            *order = order_step(&line->end[way], begin, end);
+            *order = order_step(&line->end[way], begin, end, appends);
         else
             line->end[way] = end;
         return true;
     }
     return false;
+}
+
+/* Where the last request ended, if the file has the first way of its kind; NULL: look further. */
+static __always_inline __u64 *order_usual(struct order_line *line, __u64 file)
+{
+    if (line->file[0] == file)
+        return &line->end[0];
+    return line->file[ORDER_OPEN_WAYS] == file ? &line->end[ORDER_OPEN_WAYS] : NULL;
 }
 
 /* Note that a request on the file ended at `end`. Returns its order (enum order). */
@@ -166,18 +180,23 @@ __noinline __u32 order_note(__u64 file, __u64 begin, __u64 end, __u32 appends)
     struct order_line *line = order_line(file);
     __u32 order = ORDER_UNKNOWN;
 
-    if (!levels.orders || order_find(line, file, begin, end, &order))
+    if (!levels.orders || order_find(line, file, begin, end, appends, &order))
         return order;
-    switch (order_assign_way(file, end)) {
-    case ORDER_NO_ROOM:
-        return ORDER_UNKNOWN;
-    case ORDER_ROOM_OF_OTHER_REQUEST: /* another first request ended before this one */
-        (void)order_find(line, file, begin, end, &order);
-        return order;
-    }
-    if (*(volatile __u32 *)&line->full || end == ORDER_NOWHERE)
-        return ORDER_UNKNOWN;
-    return !begin || appends ? ORDER_SEQUENTIAL : ORDER_RANDOM;
+    order_assign_way(file);
+    (void)order_find(line, file, begin, end, appends, &order);
+    return order;
+}
+
+/* Take a way for a file that has just been opened. */
+static __always_inline void order_open(__u64 file)
+{
+    struct order_line *line = order_line(file);
+
+    for (int way = 0; way < ORDER_OPEN_WAYS; way++)
+        if (!line->file[way] && !__sync_val_compare_and_swap(&line->file[way], 0, file)) {
+            line->end[way] = ORDER_FIRST;
+            return;
+        }
 }
 
 /* Read where the request ended; offset: the address of the function's file offset, or 0. */

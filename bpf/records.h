@@ -105,7 +105,8 @@ struct levels_record {
     __u32 least;      /* a task less deep than this in v2 is in no step; 0: unknown */
     __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
     __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
-    __u32 pad[8];     /* to a cache line, because programs read the above in each call */
+    __u32 opens;      /* 1: open files get a way at their open (order.bpf.h) */
+    __u32 pad[7];     /* to a cache line, because programs read the above in each call */
     /* Elements that all steps hold beyond share_limit.first. Can be below 0: a call that ends while
      * its step is dropped may be given back twice. */
     __s32 beyond[SHARE_KINDS];

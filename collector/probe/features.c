@@ -33,6 +33,31 @@ static bool has_int_pointers(void)
     return fd >= 0;
 }
 
+/* Returns whether the kernel has the instruction, here on the stack. */
+static bool has_compare_swap(void)
+{
+    const struct bpf_insn program[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_STX | BPF_MEM | BPF_DW,
+         .dst_reg = BPF_REG_10,
+         .src_reg = BPF_REG_0,
+         .off = -8},
+        {.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+         .dst_reg = BPF_REG_10,
+         .src_reg = BPF_REG_0,
+         .off = -8,
+         .imm = BPF_CMPXCHG},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program, ARRAY_SIZE(program),
+                           NULL);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
 int features_check(struct error *error)
 {
     /* All kernels with BTF have this helper; an error of the test is not its absence. */
@@ -49,6 +74,7 @@ void features_detect(struct kernel_features *features)
     features->task_btf = has_helper(BPF_FUNC_get_current_task_btf);
     features->ancestor_id = has_helper(BPF_FUNC_get_current_ancestor_cgroup_id);
     features->int_pointers = has_int_pointers();
+    features->compare_swap = has_compare_swap();
     features->task_regs = features->task_btf && has_helper(BPF_FUNC_task_pt_regs);
     features->task_storage = features->task_btf && has_helper(BPF_FUNC_task_storage_get);
 }
@@ -86,6 +112,9 @@ struct jobio_bpf *features_open(const struct kernel_features *features)
         return NULL;
     make_memory(skel);
     skel->rodata->features = *features;
+    (void)bpf_program__set_autoload(features->compare_swap ? skel->progs.leave_do_filp_open
+                                                           : skel->progs.leave_do_filp_open_swap,
+                                    false);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !features->task_storage; i++) {
         struct bpf_map *map = *(struct bpf_map **)((char *)skel + maps[i]);
 

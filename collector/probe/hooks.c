@@ -109,6 +109,8 @@ static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook,
 {
     size_t at = entries[hook].programs[side];
 
+    if (hook == HOOK_do_filp_open && side == SIDE_LEAVE && skel->rodata->features.compare_swap)
+        return skel->progs.leave_do_filp_open_swap;
     return at == NO_PROGRAM ? NULL : *(struct bpf_program **)((char *)skel + at);
 }
 
@@ -445,7 +447,7 @@ void hooks_give_up(struct probe *probe)
         }
     if (probe->by_kprobes)
         kprobes_drop(probe);
-    probe->levels->task_slots = probe->levels->orders = 0;
+    probe->levels->task_slots = probe->levels->orders = probe->levels->opens = 0;
 }
 
 size_t hooks_attached(const struct probe *probe)
@@ -569,7 +571,11 @@ void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         if (i == HOOK_io_uring_submit || probe->hooks[i].why[0] ||
-            probe->hooks[i].backend == PROBE_KPROBE || !attach_sides(probe, i))
+            probe->hooks[i].backend == PROBE_KPROBE)
+            continue;
+        if (i == HOOK_do_filp_open && probe->features.compare_swap)
+            probe->levels->opens = 1; /* first, because from then on some ways are not locked */
+        if (!attach_sides(probe, i))
             continue;
         if (i == HOOK_task_exit)
             use_task_slots(probe);
