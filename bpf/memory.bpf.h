@@ -86,4 +86,6 @@ struct memory {
     struct order_line orders[1 << ORDER_LINES_LOG2];
 };
 
+_Static_assert(sizeof(struct memory) <= 4 << 20, "5.10 does not allow larger elements");
+
 #endif
