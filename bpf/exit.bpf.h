@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Cleanup when a task exits or an open file is freed. */
+/* Cleanup when a task exits. */
 #ifndef JOBIO_BPF_EXIT_H
 #define JOBIO_BPF_EXIT_H
 
@@ -34,9 +34,8 @@ static __always_inline int on_task_exit(void *ctx, const volatile struct hook_in
     return 0;
 }
 
-#define on_file_freed(ctx, at)                                                            \
-    (levels.orders && !who_has_no_steps()                                                 \
-         ? order_release_way(order_name((struct file *)argument_at(ctx, (at)->argument))) \
-         : 0)
+/* A task closes its files after sched_process_exit, but before it leaves its cgroup. The tracepoint
+ * serves kernels whose functions cannot be hooked. */
+#define on_task_gone on_task_exit
 
 #endif

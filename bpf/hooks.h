@@ -11,7 +11,7 @@
  *   TRANSFER(function, operation on the source, operation on the target, source, target, feature)
  *     a call that moves data between two files: programs as for a HOOK, in
  *     bpf/transfer.bpf.h; a side whose parameter is "" is ignored
- *   STAGE(function, operations, object, parameter)
+ *   STAGE(function, operations, feature, object, parameter)
  *     a function that a task may be in besides its calls: programs as for a HOOK, which call
  *     function_enter() and function_leave()
  * Parameters are found by their name in the kernel's BTF, never by their position. If kernels use
@@ -69,7 +69,8 @@ struct kprobe_entry {
 
 enum kprobe_role {
     KPROBE_CALL,
-    KPROBE_FREED,
+    KPROBE_RELEASE, /* this and the next: see bpf/close.bpf.h */
+    KPROBE_FLUSH,
     KPROBE_WALKED, /* this and the next follow the path of a call, as in bpf/walk.bpf.h */
     KPROBE_PARENT,
 };
@@ -77,17 +78,21 @@ enum kprobe_role {
 /* Larger than every hook number; a power of two. */
 #define KPROBE_ENTRIES 128
 
-/* The names of system call functions differ by architecture. */
+/* The names of system call functions differ by architecture. In the BTF of 6.12, flock(2) has the
+ * parameter of the stub for system calls that a kernel lacks. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define SYSTEM_CALLS(HOOK)                                                  \
-    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
-    HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")
+#define SYSTEM_CALLS(HOOK)                                                      \
+    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
+    HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
+    HOOK(__arm64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused")
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define SYSTEM_CALLS(HOOK)                                                    \
-    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
-    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
-    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "") \
-    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")
+#define SYSTEM_CALLS(HOOK)                                                        \
+    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")         \
+    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
+    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")     \
+    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "") \
+    HOOK(__x64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused")  \
+    HOOK(__ia32_sys_flock, IO_LOCK, OBJECT_REGS_32, "regs", OBJECT_REGS_32, "__unused")
 #else
 #define SYSTEM_CALLS(HOOK)
 #endif
@@ -139,6 +144,8 @@ enum kprobe_role {
     HOOK(listxattr, IO_GETXATTR, OBJECT_DENTRY, "d", OBJECT_NONE, "")             \
     HOOK(do_setxattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_DENTRY, "d")   \
     HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")  \
+    HOOK(fcntl_setlk, IO_LOCK, OBJECT_FILE, "filp", OBJECT_NONE, "")              \
+    HOOK(fcntl_getlk, IO_LOCK, OBJECT_FILE, "filp", OBJECT_NONE, "")              \
     SYSTEM_CALLS(HOOK)
 
 /*
@@ -173,9 +180,8 @@ enum kprobe_role {
 
 /* Events that end a call come before those that start it. */
 #define EVENTS(EVENT)                                                                              \
+    EVENT(task_gone, "fentry/cgroup_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")            \
     EVENT(task_exit, "tp_btf/sched_process_exit", 0, "", OBJECT_NONE, "", OBJECT_NONE, "", "")     \
-    EVENT(file_freed, "fentry/security_file_free", 0, "order of requests", OBJECT_ANY, "file",     \
-          OBJECT_NONE, "", "")                                                                     \
     EVENT(unmounted, "fentry/generic_shutdown_super", 0, "unmounted file systems", OBJECT_ANY,     \
           "sb", OBJECT_NONE, "", "")                                                               \
     EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \
@@ -225,13 +231,16 @@ enum kprobe_role {
     EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
           OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
 
-/* Memory-mapped files and page cache fills: see bpf/cache.bpf.h. */
-#define STAGES(STAGE)                                                       \
-    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, OBJECT_FAULT, "vmf") \
-    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, OBJECT_FAULT, "vmf")         \
-    STAGE(page_cache_async_ra, IO_CACHE, OBJECT_ANY, "ractl")               \
-    STAGE(generic_fadvise, IO_CACHE, OBJECT_ANY, "file")                    \
-    STAGE(__kernel_read, IO_CACHE, OBJECT_ANY, "file")
+/* Memory-mapped files and page cache fills: see bpf/cache.bpf.h. Closes: see bpf/close.bpf.h. */
+#define STAGES(STAGE)                                                           \
+    STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, "", OBJECT_FAULT, "vmf") \
+    STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, "", OBJECT_FAULT, "vmf")         \
+    STAGE(page_cache_async_ra, IO_CACHE, "", OBJECT_ANY, "ractl")               \
+    STAGE(generic_fadvise, IO_CACHE, "", OBJECT_ANY, "file")                    \
+    STAGE(__kernel_read, IO_CACHE, "", OBJECT_ANY, "file")                      \
+    STAGE(__fput, 1ull << IO_CLOSE, "", OBJECT_FILE, "file")                    \
+    STAGE(filp_close, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")  \
+    STAGE(filp_flush, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")
 
 /*
  * sendfile(2) uses do_splice_direct, or splice_file_to_pipe if the target is a pipe. 5.10 has no

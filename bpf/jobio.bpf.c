@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
  * who, memory, chain, generation, order, account, task, fill, call, walk; transfer, async, cache,
- * exit.
+ * close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -27,6 +27,8 @@
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
 #include "bpf/cache.bpf.h"
+#include "bpf/close.bpf.h"
+#include "bpf/release.bpf.h"
 #include "bpf/saved_map.bpf.h"
 #include "bpf/exit.bpf.h"
 

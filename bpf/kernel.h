@@ -39,10 +39,13 @@ enum {
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
 #define EAGAIN 11
+#define EINVAL 22
 #define ECANCELED 125
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
 #define FMODE_PATH 0x4000
+#define FMODE_OPENED 0x80000
+#define FMODE_NOACCOUNT 0x20000000
 #define FMODE_BACKING 0x2000000     /* until 6.13: later FMODE_NONOTIFY */
 #define FMODE_BACKING_NEW 0x1000000 /* until 6.9 FMODE_DIO_PARALLEL_WRITE */
 #if defined(__TARGET_ARCH_arm64)
@@ -88,8 +91,36 @@ struct path {
     struct dentry *dentry;
 };
 
+/* A mounted file system; mnt_ns is MNT_NS_INTERNAL for the kernel's own mounts. */
+struct mnt_namespace;
+
+struct mount {
+    struct vfsmount mnt;
+    struct mnt_namespace *mnt_ns;
+};
+
+struct file_operations {
+    int (*flush)(void);
+    int (*lock)(void);
+};
+
+/* The number of users of an open file: f_count, or since 6.13 f_ref, which is 0 for one user. */
+typedef struct {
+    __s64 counter;
+} atomic64_t;
+
+typedef struct {
+    atomic64_t refcnt;
+} file_ref_t;
+
+struct file___ref {
+    file_ref_t f_ref;
+};
+
 struct file {
     __u32 f_mode;
+    atomic64_t f_count;
+    const struct file_operations *f_op;
     unsigned int f_flags;
     struct inode *f_inode;
     __s64 f_pos;

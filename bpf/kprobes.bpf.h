@@ -161,6 +161,15 @@ static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved
     saved->offset = argument_at(regs, offset);
 }
 
+/* A release takes the time of its flush, if no other file was closed between them. */
+static __always_inline void kprobe_note_file(struct saved_call *saved, __u64 file)
+{
+    if (saved->closed == file)
+        return;
+    saved->closed = file;
+    saved->flush_ns = 0;
+}
+
 /* Look up the files of a call. to: the operation on the second file; IO_OP_COUNT: none. Returns
  * whether there is something to count. */
 static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved_call *saved,
@@ -177,6 +186,8 @@ static __always_inline bool kprobe_find_files(struct pt_regs *regs, struct saved
         return true;
     }
     sb = kprobe_super(argument_at(regs, at->argument), at->object, op);
+    if (op == IO_CLOSE)
+        kprobe_note_file(saved, argument_at(regs, at->argument));
     if (sb) {
         saved_set_super(&saved->files[0], sb);
         kprobe_save_order(regs, &saved->files[0], at->argument, at->offset, op, to != IO_OP_COUNT);
@@ -253,6 +264,21 @@ static __always_inline void kprobe_count(struct call *call, struct saved_call *s
         saved_count_open(call, call->result < 0 ? NULL : (struct file *)result);
 }
 
+/* Count a flush or a release; flush_ns is that of the same file. */
+static __always_inline void kprobe_count_close(struct call *call, struct saved_call *saved,
+                                               __u8 role)
+{
+    call->sb = saved->files[0].sb;
+    call->dev = saved->files[0].dev;
+    if (role == KPROBE_FLUSH) {
+        saved->flush_ns = call->time_ns;
+        close_flushed(call);
+        return;
+    }
+    close_released(call, saved->flush_ns);
+    saved->closed = 0;
+}
+
 /* A call that started before its task joined the step is not counted: its arguments are gone. */
 static __always_inline int kprobe_leave_call(struct pt_regs *regs,
                                              const volatile struct kprobe_entry *entry)
@@ -277,7 +303,10 @@ static __always_inline int kprobe_leave_call(struct pt_regs *regs,
     call.async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
     call.wait_ns = call.async ? NULL : &saved->wait_ns;
     call.result = kprobe_result(result, entry->at.returns);
-    kprobe_count(&call, saved, entry, result);
+    if (entry->role == KPROBE_CALL)
+        kprobe_count(&call, saved, entry, result);
+    else
+        kprobe_count_close(&call, saved, entry->role);
     return 0;
 }
 
@@ -325,6 +354,29 @@ static __always_inline int kprobe_found_parent(struct pt_regs *regs)
     return 0;
 }
 
+/* --- closes: see bpf/close.bpf.h -------------------------------------------------------------- */
+
+static __always_inline bool kprobe_closes(struct file *file, __u8 role)
+{
+    const struct file_operations *ops = BPF_CORE_READ(file, f_op);
+
+    if (!close_has_user(BPF_CORE_READ(file, f_mode)) || !kprobe_takes(file, IO_READ))
+        return false;
+    return role == KPROBE_RELEASE || BPF_CORE_READ(ops, flush) || BPF_CORE_READ(ops, lock);
+}
+
+static __always_inline int kprobe_enter_close(struct pt_regs *regs,
+                                              const volatile struct kprobe_entry *entry)
+{
+    struct file *file = (struct file *)argument_at(regs, entry->at.argument);
+
+    if (entry->role == KPROBE_RELEASE && levels.orders)
+        order_release_way(kprobe_name((__u64)file));
+    if (!kprobe_closes(file, entry->role) || mount_is_internal(file))
+        return 0;
+    return kprobe_enter_call(regs, entry);
+}
+
 /* --- the programs ----------------------------------------------------------------------------- */
 
 static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
@@ -334,9 +386,9 @@ static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
     if (who_has_no_steps())
         return 0;
     switch (entry->role) {
-    case KPROBE_FREED:
-        return levels.orders ? order_release_way(kprobe_name(argument_at(regs, entry->at.argument)))
-                             : 0;
+    case KPROBE_RELEASE:
+    case KPROBE_FLUSH:
+        return kprobe_enter_close(regs, entry);
     case KPROBE_WALKED:
         return kprobe_walked(regs, entry);
     case KPROBE_PARENT:

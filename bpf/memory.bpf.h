@@ -54,12 +54,15 @@ struct fill {
 
 /* The state of a task that is in a step. See bpf/task.bpf.h. */
 struct task_record {
-    __u64 owner;    /* of the task slot: the task's address; 0: free */
-    __u64 frame;    /* of the outermost call; 0: the task is in no call */
-    __u64 witness;  /* the argument that leads to the super block: shows that the frame is live */
-    __u64 start;    /* when the call started, ns */
-    __u64 wait_ns;  /* spent in calls since the task joined this step, plus chain_start() */
-    __u64 reported; /* super block of the outermost call, if an inner function reported it */
+    __u64 owner;   /* of the task slot: the task's address; 0: free */
+    __u64 frame;   /* of the outermost call; 0: the task is in no call */
+    __u64 witness; /* the argument that leads to the super block: shows that the frame is live */
+    __u64 start;   /* when the call started, ns */
+    __u64 wait_ns; /* spent in calls since the task joined this step, plus chain_start() */
+    union {
+        __u64 reported; /* super block of the outermost call, if an inner function reported it */
+        __u64 flush_ns; /* of a flush, or of a release: the flush before it */
+    };
     struct who who;
     __u64 reached_sb; /* super block that the call's path led to; only for bpf_probe_read */
     __u32 reached;    /* its s_dev; 0: none yet */

@@ -22,11 +22,13 @@ struct saved_call {
         struct path *parent; /* of a path lookup: where the function stores the parent */
     };
     struct saved_file files[2];
-    __u64 frame;   /* of a function: the stack pointer after its return; 0: in none */
-    __u64 witness; /* the return address on the stack, see kprobe_witness() */
-    __u32 number;  /* of a system call, plus 1; 0: in none */
-    __u16 walk;    /* as in struct task_record; files[0] holds what the path led to */
-    __u16 trial;   /* a nonblocking open, see call_is_trial() */
+    __u64 frame;    /* of a function: the stack pointer after its return; 0: in none */
+    __u64 witness;  /* the return address on the stack, see kprobe_witness() */
+    __u32 number;   /* of a system call, plus 1; 0: in none */
+    __u16 walk;     /* as in struct task_record; files[0] holds what the path led to */
+    __u16 trial;    /* a nonblocking open, see call_is_trial() */
+    __u64 closed;   /* address of the file that was flushed or released last */
+    __u64 flush_ns; /* the time of its flush; 0: none */
 };
 
 struct {

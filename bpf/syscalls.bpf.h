@@ -41,12 +41,24 @@ static __always_inline const volatile struct syscall_entry *syscall_known(struct
     return entry->kind ? entry : NULL;
 }
 
+/* Returns whether close(2) of the file ends its last use. */
+static __always_inline bool file_is_last(struct file *file)
+{
+    struct file___ref *counted = (struct file___ref *)file;
+
+    if (bpf_core_field_exists(counted->f_ref))
+        return !BPF_CORE_READ(counted, f_ref.refcnt.counter);
+    return BPF_CORE_READ(file, f_count.counter) == 1;
+}
+
 /* Returns whether the call counts on this file. Only regular files hold data. A file opened with
  * O_PATH accepts few calls. */
 static __always_inline bool file_takes(struct file *file, enum syscall_kind kind, enum io_op op)
 {
     __u16 mode = BPF_CORE_READ(file, f_inode, i_mode);
 
+    if (kind == SYSCALL_CLOSE)
+        return (mode & S_IFMT) == S_IFREG && file_is_last(file);
     if ((BPF_CORE_READ(file, f_mode) & FMODE_PATH) && kind != SYSCALL_AT && op != IO_STAT)
         return false;
     return op >= IO_OP_FIRST_META || (mode & S_IFMT) == S_IFREG;
@@ -60,6 +72,12 @@ static __always_inline void target_find(struct saved_file *target, struct task_s
     target->sb = NULL;
     if (file && file_takes(file, kind, op))
         saved_set_super(target, BPF_CORE_READ(file, f_inode, i_sb));
+}
+
+/* F_GETLK, F_SETLK, F_SETLKW, and the same for locks of open files. */
+static __always_inline bool command_locks(__u32 command)
+{
+    return command - 5 < 3 || command - 36 < 3;
 }
 
 /* Returns whether a call with these arguments works on the file of its descriptor. For SYSCALL_AT
@@ -77,6 +95,8 @@ static __always_inline bool syscall_fits(const volatile struct syscall_entry *en
         return true;
     case SYSCALL_NULL:
         return !syscall_argument(regs, entry->second);
+    case SYSCALL_LOCK:
+        return command_locks(syscall_argument(regs, entry->second));
     }
     return true;
 }

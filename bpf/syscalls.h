@@ -14,6 +14,8 @@ enum syscall_kind {
     SYSCALL_AT,      /* the file of the descriptor if the path is empty; else not counted */
     SYSCALL_NULL,    /* the file of the descriptor if the path is NULL; else not counted */
     SYSCALL_OPEN,    /* the file that it opens */
+    SYSCALL_CLOSE,   /* the file of the descriptor if it has no other user; else not counted */
+    SYSCALL_LOCK,    /* the file of the descriptor if fcntl(2) locks; else not counted */
 };
 
 /* fd, second and flags are indexes of arguments. */
@@ -21,7 +23,8 @@ struct syscall_entry {
     __u8 kind;   /* enum syscall_kind */
     __u8 op;     /* enum io_op */
     __u8 fd;     /* the descriptor */
-    __u8 second; /* SYSCALL_TWO: the target descriptor; SYSCALL_AT, SYSCALL_NULL: the path */
+    __u8 second; /* SYSCALL_TWO: the target descriptor; SYSCALL_AT, SYSCALL_NULL: the path;
+                  * SYSCALL_LOCK: the command */
     __u8 flags;  /* SYSCALL_AT */
     __u8 target; /* SYSCALL_TWO: enum io_op on the target */
     __u8 pad[2];

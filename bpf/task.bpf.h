@@ -71,8 +71,7 @@ static __always_inline void *task_store(void *map, const void *empty)
 
     if (features.task_storage)
         return bpf_task_storage_get(map, current, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    /* An element made after the exit of its task would never be deleted. */
-    if (!levels.task_slots || TASK_READ(current, flags) & PF_EXITING)
+    if (!levels.task_slots)
         return NULL;
     bpf_map_update_elem(map, &self, empty, BPF_NOEXIST);
     return bpf_map_lookup_elem(map, &self);
@@ -102,16 +101,14 @@ static __always_inline struct hint *task_hints(struct task_record *task)
     return hints;
 }
 
-/* Take the current task's slot. Returns NULL if another task has it. An exiting task gets none,
- * because it would never be freed. */
+/* Take the current task's slot. Returns NULL if another task has it. */
 static __always_inline struct task_record *task_take_slot(struct task_struct *current)
 {
     __u64 self = bpf_get_current_task();
     __u32 at = task_slot_of(self);
     struct task_record *record;
 
-    if (!levels.task_slots || TASK_READ(current, flags) & PF_EXITING ||
-        bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
+    if (!levels.task_slots || bpf_map_update_elem(&claims, &at, &self, BPF_NOEXIST))
         return NULL;
     record = task_slot(task_bound(at));
     __builtin_memset(record, 0, sizeof(*record));

@@ -350,7 +350,7 @@ struct io_sum io_account_meta(const struct io_account *account)
 {
     struct io_sum sum = {0};
 
-    for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++)
+    for (int op = IO_OP_FIRST_META; op < IO_OP_END_META; op++)
         if (op != IO_CREATE)
             sum_op(&sum, account, op);
     return sum;

@@ -28,9 +28,12 @@ uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter)
 
 uint64_t io_counter_failed(enum io_op op, const struct io_counter *counter)
 {
-    uint64_t not_found = io_counter_not_found(op, counter);
+    uint64_t answers = io_counter_not_found(op, counter);
 
-    return counter && counter->errors > not_found ? counter->errors - not_found : 0;
+    for (size_t i = 0; op == IO_LOCK && counter && i < counter->n_errnos; i++)
+        if (counter->errnos[i].code == EAGAIN) /* another process has the lock */
+            add_saturating(&answers, counter->errnos[i].count);
+    return counter && counter->errors > answers ? counter->errors - answers : 0;
 }
 
 uint64_t io_account_not_found(const struct io_account *account)
@@ -44,10 +47,10 @@ uint64_t io_account_not_found(const struct io_account *account)
 }
 
 /* The sum of all operations of a range without fsync, with the errors that are failures. */
-static void show_errors(const struct io_account *account, int from, struct io_sum *sum)
+static void show_errors(const struct io_account *account, int from, int end, struct io_sum *sum)
 {
     sum->errors = 0;
-    for (int op = from; op < IO_OP_COUNT; op++)
+    for (int op = from; op < end; op++)
         if (op != IO_CREATE)
             add_saturating(&sum->errors, io_counter_failed((enum io_op)op, account->ops[op]));
 }
@@ -59,8 +62,8 @@ struct io_sums io_account_shown(const struct io_account *account)
 
     meta.ops[IO_FSYNC] = NULL;
     sums.meta = io_account_meta(&meta);
-    show_errors(&meta, IO_OP_FIRST_META, &sums.meta);
-    show_errors(account, 0, &sums.all);
+    show_errors(&meta, IO_OP_FIRST_META, IO_OP_END_META, &sums.meta);
+    show_errors(account, 0, IO_OP_COUNT, &sums.all);
     return sums;
 }
 

@@ -35,7 +35,10 @@
     X(IO_FSYNC, "fsync")            \
     X(IO_SETATTR, "setattr")        \
     X(IO_GETXATTR, "getxattr")      \
-    X(IO_SETXATTR, "setxattr")
+    X(IO_SETXATTR, "setxattr")      \
+    /* Neither. */                  \
+    X(IO_CLOSE, "close")            \
+    X(IO_LOCK, "lock")
 /* clang-format on */
 
 #define IO_OP_NUMBER(number, name) number,
@@ -43,6 +46,7 @@ enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
 #undef IO_OP_NUMBER
 
 #define IO_OP_FIRST_META IO_OPEN
+#define IO_OP_END_META IO_CLOSE /* after the last metadata operation */
 
 /* In a set of operations (bit 1 << io_op): the counters of the page cache. */
 #define IO_CACHE (1ull << IO_OP_COUNT)

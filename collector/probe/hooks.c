@@ -68,16 +68,16 @@ struct hook_entry {
                      offsetof(struct jobio_bpf, progs.leave_##function)}, \
     },
 
-#define ENTRY_STAGE(function, operations, object1, parameter1)            \
-    {                                                                     \
-        .name = #function,                                                \
-        .section = "fexit/" #function,                                    \
-        .feature = "",                                                    \
-        .ops = operations,                                                \
-        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},               \
-        .second = "",                                                     \
-        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),  \
-                     offsetof(struct jobio_bpf, progs.leave_##function)}, \
+#define ENTRY_STAGE(function, operations, feature_name, object1, parameter1) \
+    {                                                                        \
+        .name = #function,                                                   \
+        .section = "fexit/" #function,                                       \
+        .feature = feature_name,                                             \
+        .ops = operations,                                                   \
+        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},                  \
+        .second = "",                                                        \
+        .programs = {offsetof(struct jobio_bpf, progs.enter_##function),     \
+                     offsetof(struct jobio_bpf, progs.leave_##function)},    \
     },
 
 static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(
@@ -102,6 +102,7 @@ static const struct {
     {"io_cqring_event_overflow", "io_cqring_add_overflow"},
     {"path_setxattr", "path_setxattrat"},
     {"io_uring_submit_req", "io_uring_submit_sqe"}, /* before 6.3 */
+    {"cgroup_exit", "cgroup_task_exit"},            /* seen in 7.2 */
 };
 
 /* Returns NULL if the hook has no program on this side. */
@@ -551,6 +552,11 @@ static void use_task_slots(struct probe *probe)
         probe->levels->task_slots = 1;
 }
 
+bool hooks_see_gone(const struct probe *probe)
+{
+    return probe->hooks[HOOK_task_gone].backend != PROBE_NONE;
+}
+
 /* Returns whether both sides are attached. */
 static bool attach_sides(struct probe *probe, size_t hook)
 {
@@ -571,15 +577,16 @@ void hooks_attach(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         if (i == HOOK_io_uring_submit || probe->hooks[i].why[0] ||
+            (i == HOOK_task_exit && hooks_see_gone(probe)) ||
             probe->hooks[i].backend == PROBE_KPROBE)
             continue;
         if (i == HOOK_do_filp_open && probe->features.compare_swap)
             probe->levels->opens = 1; /* first, because from then on some ways are not locked */
         if (!attach_sides(probe, i))
             continue;
-        if (i == HOOK_task_exit)
+        if (i == HOOK_task_gone)
             use_task_slots(probe);
-        else if (i == HOOK_file_freed)
+        else if (i == HOOK___fput)
             probe->levels->orders = 1;
     }
 }

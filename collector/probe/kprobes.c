@@ -21,16 +21,21 @@ DEFINE_CLEANUP(struct kprobes_bpf, kprobes_bpf__destroy)
 #define ENTRY_TRANSFER(function, from, target, ...) \
     [HOOK_##function] = {.present = true, .op = from, .to = target},
 
+#define CLOSE(what)                                                      \
+    {                                                                    \
+        .present = true, .op = IO_CLOSE, .to = IO_OP_COUNT, .role = what \
+    }
+
 /* What the kprobe of a hook counts or notes. */
 static const struct {
     bool present; /* the hook is on a function */
     enum io_op op, to;
     enum kprobe_role role;
 } entries[HOOK_COUNT] = {
-    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK)
-        TRANSFERS(ENTRY_TRANSFER)[HOOK_file_freed] = {.present = true,
-                                                      .to = IO_OP_COUNT,
-                                                      .role = KPROBE_FREED},
+    HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_HOOK) TRANSFERS(ENTRY_TRANSFER)[HOOK___fput] =
+        CLOSE(KPROBE_RELEASE),
+    [HOOK_filp_close] = CLOSE(KPROBE_FLUSH),
+    [HOOK_filp_flush] = CLOSE(KPROBE_FLUSH),
     [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
     [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
 };
@@ -45,8 +50,7 @@ bool kprobes_have(size_t hook)
 /* The side without which the hook is useless. */
 static int main_side(size_t hook)
 {
-    return entries[hook].role == KPROBE_WALKED || entries[hook].role == KPROBE_FREED ? SIDE_ENTER
-                                                                                     : SIDE_LEAVE;
+    return entries[hook].role == KPROBE_WALKED ? SIDE_ENTER : SIDE_LEAVE;
 }
 
 static bool has_side(size_t hook, int side)

@@ -191,7 +191,7 @@ static void attach(struct probe *probe)
     }
     hooks_attach_submissions(probe);
     /* Also if adopted: the process that attached them may have been killed before this point. */
-    if (probe->by_kprobes && probe->hooks[HOOK_file_freed].backend == PROBE_KPROBE)
+    if (probe->by_kprobes && probe->hooks[HOOK___fput].backend == PROBE_KPROBE)
         probe->levels->orders = 1;
 }
 

@@ -23,7 +23,7 @@ struct hook_links {
 };
 
 /* Entries of the system call backend, including what it cannot see. */
-#define SYSCALL_HOOKS 7
+#define SYSCALL_HOOKS 8
 
 struct probe {
     char *blind;            /* owned; why nothing is counted; NULL if something is */
@@ -185,6 +185,8 @@ void hooks_try(struct probe *probe);
 void hooks_attach(struct probe *probe);
 /* Returns whether the functions for reads and writes are hooked, or at least not given up. */
 bool hooks_see_data(const struct probe *probe);
+/* Returns whether programs run when a task leaves its cgroup, so that its exit is not needed. */
+bool hooks_see_gone(const struct probe *probe);
 /* Do not use fentry and fexit for calls, because another backend will count them. */
 void hooks_replace(struct probe *probe);
 /* Detach all hooks, because reads and writes cannot be counted: a later process starts anew instead

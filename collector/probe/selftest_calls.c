@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -77,7 +78,7 @@ static void call_copy(struct selftest_calls *calls, int from)
         return;
     BY_FD(IO_COPY_READ, copy_file_range(from, &zero, to, NULL, 10, 0));
     calls->by_fd[IO_COPY_WRITE]++;
-    (void)close(to);
+    BY_FD(IO_CLOSE, close(to));
 }
 
 static void call_on_descriptor(struct selftest_calls *calls, int fd)
@@ -90,6 +91,7 @@ static void call_on_descriptor(struct selftest_calls *calls, int fd)
     BY_FD(IO_FSYNC, fsync(fd));
     BY_FD(IO_FSYNC, fdatasync(fd));
     BY_FD(IO_SETATTR, fchmod(fd, 0600));
+    BY_FD(IO_LOCK, flock(fd, LOCK_EX | LOCK_NB));
     BY_FD(IO_SETXATTR, fsetxattr(fd, "trusted.jobio", "1", 1, 0));
     BY_FD(IO_GETXATTR, fgetxattr(fd, "trusted.jobio", &st, 1));
 }
@@ -137,7 +139,7 @@ void selftest_inside(struct selftest_calls *calls, const char *directory)
     call_on_descriptor(calls, fd);
     call_by_path(calls);
     call_readdir(calls);
-    (void)close(fd);
+    BY_FD(IO_CLOSE, close(fd));
 }
 
 void selftest_clear(const char *directory)

@@ -27,11 +27,15 @@ static bool is_replaced(const struct probe *probe, size_t hook)
            !(probe->hooks[hook].ops & ~probe->syscall_hooks[0].ops);
 }
 
-/* Without task slots, a missed task exit loses no calls; it only makes a chain of threads shorter.
- * Submissions to io_uring are not counted by themselves. */
+/* Without task slots, a missed end of a task loses no calls; it only makes a chain of threads
+ * shorter. One of two hooks is enough to see it. Submissions to io_uring are not counted by
+ * themselves. */
 static bool is_needless(const struct probe *probe, size_t hook)
 {
-    return (hook == HOOK_task_exit && probe->by_kprobes && !probe->levels->task_slots) ||
+    bool is_end = hook == HOOK_task_exit || hook == HOOK_task_gone;
+
+    return (is_end && probe->by_kprobes && !probe->levels->task_slots) ||
+           (hook == HOOK_task_exit && hooks_see_gone(probe)) ||
            (hook == HOOK_io_uring_submit && !io_uring_sees_submissions(probe));
 }
 

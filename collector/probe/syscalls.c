@@ -71,6 +71,9 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
     [SYS_flistxattr] = FD(IO_GETXATTR, 0),
     [SYS_fsetxattr] = FD(IO_SETXATTR, 0),
     [SYS_fremovexattr] = FD(IO_SETXATTR, 0),
+    [SYS_flock] = FD(IO_LOCK, 0),
+    [SYS_fcntl] = {.kind = SYSCALL_LOCK, .op = IO_LOCK, .second = 1},
+    [SYS_close] = {.kind = SYSCALL_CLOSE, .op = IO_CLOSE},
 };
 
 #define OP(op) (1ull << (op))
@@ -78,7 +81,8 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
 #define OPS_BY_FD                                                                        \
     (OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |   \
      OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) | \
-     OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR))
+     OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR) | OP(IO_CLOSE) |  \
+     OP(IO_LOCK))
 
 /* What the programs see, and what is not covered by them. */
 static const struct probe_hook coverage[SYSCALL_HOOKS] = {
@@ -98,13 +102,17 @@ static const struct probe_hook coverage[SYSCALL_HOOKS] = {
     {.function = "io_uring beyond reads and writes",
      .feature = "io_uring metadata",
      .ops = OP(IO_OPEN) | OP(IO_CREATE) | OP(IO_STAT) | OP(IO_FALLOCATE) | OP(IO_FSYNC) |
-            OP(IO_GETXATTR) | OP(IO_SETXATTR),
+            OP(IO_GETXATTR) | OP(IO_SETXATTR) | OP(IO_CLOSE),
      .why = "its requests are no system calls"},
     {.function = "msync(2)", .feature = "msync", .ops = OP(IO_FSYNC), .why = "it names no file"},
     {.function = "execve(2)",
      .feature = "exec",
      .ops = OP(IO_OPEN),
      .why = "it gives no descriptor of what it opens"},
+    {.function = "closes without close(2)",
+     .feature = "close at exit",
+     .ops = OP(IO_CLOSE),
+     .why = "they name no descriptor"},
 };
 
 static const char *const pins[SIDE_COUNT] = {"enter_syscall", "leave_syscall"};

@@ -26,6 +26,7 @@ struct tally {
 
 struct truth {
     struct tally tallies[PLACES][IO_OP_COUNT];
+    uint64_t closes;
     uint64_t cache[PLACES][CACHE_COUNT], has_cache[PLACES], refills[PLACES];
 };
 
@@ -61,6 +62,8 @@ static const char *const op_names[IO_OP_COUNT] = {
     [IO_SETATTR] = "setattr",
     [IO_GETXATTR] = "getxattr",
     [IO_SETXATTR] = "setxattr",
+    [IO_CLOSE] = "close",
+    [IO_LOCK] = "lock",
 };
 
 static struct truth *truth;
@@ -207,6 +210,8 @@ static struct tally *note(int place, enum io_op op, long result, int code)
 {
     struct tally *tally = &truth->tallies[place][op];
 
+    if (op == IO_CLOSE)
+        truth->closes = 1;
     add(&tally->requests, 1);
     if (result < 0) {
         add(&tally->errors, 1);
@@ -232,6 +237,11 @@ void truth_exec(int place)
 {
     exec_place = place;
     did(place, IO_OPEN, 0);
+}
+
+void did_exec(void)
+{
+    did(exec_place, IO_OPEN, 0);
 }
 
 void did_async(int place, enum io_op op, long result)
@@ -410,7 +420,10 @@ void truth_print(const char *workload)
 {
     const char *comma = "";
 
-    printf("{\"workload\":\"%s\",\"exec\":\"%s\",\"mounts\":[", workload, places[exec_place].mount);
+    if (truth->closes)
+        did(exec_place, IO_CLOSE, 0);
+    printf("{\"workload\":\"%s\",\"exec\":\"%s\",\"closes\":%s,\"mounts\":[", workload,
+           places[exec_place].mount, truth->closes ? "true" : "false");
     for (int p = 0; p < n_places; p++)
         if (print_place(p, comma))
             comma = ",\n";

@@ -30,7 +30,10 @@ enum truth_cache {
 void truth_init(void);
 /* Note that the start of the program opened its file there. */
 void truth_exec(int place);
-/* Print one JSON document on stdout. */
+/* Note that a child starts the same program again. */
+void did_exec(void);
+/* Print one JSON document on stdout. Closes are compared once one of them is noted; the program's
+ * own file is then closed at the end. */
 void truth_print(const char *workload);
 
 /* Returns the place (super block) of this path, which must not contain symbolic links. */

@@ -24,8 +24,9 @@ char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
 
 static const struct workload *const tables[] = {
-    workloads_async, workloads_cache, workloads_data,    workloads_meta,   workloads_mount,
-    workloads_order, workloads_path,  workloads_process, workloads_stream, workloads_transfer,
+    workloads_async,   workloads_cache,  workloads_close,    workloads_data,
+    workloads_meta,    workloads_mount,  workloads_order,    workloads_path,
+    workloads_process, workloads_stream, workloads_transfer,
 };
 
 static struct {
@@ -104,6 +105,11 @@ int do_open(int place, const char *path, int flags)
     if (made)
         did(place, IO_CREATE, 0);
     return fd;
+}
+
+void do_close(int place, int fd)
+{
+    WELL(place, IO_CLOSE, close(fd));
 }
 
 void await(pid_t pid)

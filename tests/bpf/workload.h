@@ -14,9 +14,9 @@ struct workload {
 };
 
 /* Ended by an entry without a name. */
-extern const struct workload workloads_async[], workloads_cache[], workloads_data[],
-    workloads_meta[], workloads_mount[], workloads_order[], workloads_path[], workloads_process[],
-    workloads_stream[], workloads_transfer[];
+extern const struct workload workloads_async[], workloads_cache[], workloads_close[],
+    workloads_data[], workloads_meta[], workloads_mount[], workloads_order[], workloads_path[],
+    workloads_process[], workloads_stream[], workloads_transfer[];
 
 /* From here on the process and its children are counted. */
 void begin(void);
@@ -42,6 +42,9 @@ void drop_cache(int fd);
 
 /* open(2), noted as an open, and as a create if it creates the file. */
 int do_open(int place, const char *path, int flags);
+
+/* close(2) of the last descriptor of a regular file, noted. */
+void do_close(int place, int fd);
 
 /* Run `work` in a child and wait for it. */
 void in_child(void (*work)(void));

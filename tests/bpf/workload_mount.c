@@ -51,9 +51,11 @@ static void do_copy_up(void)
     begin();
     fd = do_open(HERE, given_in("data"), O_RDONLY);
     WELL(HERE, IO_READ, read(fd, block, 1000));
+    do_close(HERE, fd);
     fd = do_open(HERE, given_in("data"), O_RDWR);
     WELL(HERE, IO_WRITE, pwrite(fd, block, 2000, 0));
     WELL(HERE, IO_READ, pread(fd, block, 3000, 0));
+    do_close(HERE, fd);
     WELL(HERE, IO_UNLINK, unlink(given_in("directory/below")));
 }
 

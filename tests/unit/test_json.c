@@ -223,8 +223,8 @@ static void test_cause_of_all_operations_names_them(void **state)
     completeness_add(&job->completeness, "map-full", 3, 0);
     o = report_json(job, 0);
     assert_int_equal(json_object_array_length(at(o, "/incomplete/0/ops")), IO_SET_BITS);
-    check_at(o, "/incomplete/0/ops/23", "\"setxattr\"");
-    check_at(o, "/incomplete/0/ops/24", "\"cache\"");
+    check_at(o, "/incomplete/0/ops/25", "\"lock\"");
+    check_at(o, "/incomplete/0/ops/26", "\"cache\"");
 }
 
 static void test_document_of_steps(void **state)
