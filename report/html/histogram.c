@@ -23,8 +23,10 @@ static const struct kind {
     {"Time of a read", true, UINT64_C(1) << IO_READ | UINT64_C(1) << IO_COPY_READ},
     {"Time of a write", true, UINT64_C(1) << IO_WRITE | UINT64_C(1) << IO_COPY_WRITE},
     {"Time of a sync call", true, UINT64_C(1) << IO_FSYNC},
+    {"Time of a close", true, UINT64_C(1) << IO_CLOSE},
+    {"Time of a lock call", true, UINT64_C(1) << IO_LOCK},
     {"Time of a metadata call", true,
-     ~((UINT64_C(1) << IO_OP_FIRST_META) - 1) &
+     ((UINT64_C(1) << IO_OP_END_META) - (UINT64_C(1) << IO_OP_FIRST_META)) &
          ~(UINT64_C(1) << IO_CREATE | UINT64_C(1) << IO_FSYNC)},
 };
 

@@ -248,7 +248,7 @@ static int put_metadata_family(struct page *page, const char *prefix, const stru
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
 
-            for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++) {
+            for (int op = IO_OP_FIRST_META; op < IO_OP_END_META; op++) {
                 if (!m->io.ops[op] || !m->io.ops[op]->requests)
                     continue;
                 fputs(name, page->out);
@@ -290,6 +290,40 @@ static int put_metadata_sums(struct page *page, const char *prefix, const struct
                     page_seconds(page->out, sum.time_ns);
                 else
                     page_u64(page->out, sum.errors);
+            }
+    }
+    return 0;
+}
+
+/* Closes and locks are neither data nor metadata. */
+static int put_others(struct page *page, const char *prefix, const struct group *groups, size_t n)
+{
+    static const char *const helps[] = {"Regular files closed by their last user.",
+                                        "Requests of fcntl and flock locks.",
+                                        "Seconds that threads waited while closing files.",
+                                        "Seconds that threads waited for locks."};
+
+    for (int i = 0; i < 2 * (IO_OP_COUNT - IO_OP_END_META); i++) {
+        enum io_op op = IO_OP_END_META + i % 2;
+        bool seconds = i / 2;
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s_%s_%s_total", prefix, io_op_name(op),
+                 seconds ? "seconds" : "requests");
+        page_family(page, name, "counter", helps[i]);
+        for (size_t g = 0; g < n; g++)
+            for (size_t m = 0; m < groups[g].mounts.n; m++) {
+                const struct io_counter *c = groups[g].mounts.items[m].io.ops[op];
+
+                if (!c)
+                    continue;
+                fputs(name, page->out);
+                if (put_labels(page, &groups[g], &groups[g].mounts.items[m], NULL, NULL) < 0)
+                    return -ENOMEM;
+                if (seconds)
+                    page_seconds(page->out, c->time_ns);
+                else
+                    page_u64(page->out, c->requests);
             }
     }
     return 0;
@@ -394,7 +428,7 @@ static int put_groups(struct page *page, const char *prefix, size_t n_rates,
         if (put_direction(page, prefix, &directions[d], n_rates, groups, n) < 0)
             return -ENOMEM;
     if (put_metadata_family(page, prefix, groups, n) < 0 ||
-        put_metadata_sums(page, prefix, groups, n) < 0)
+        put_metadata_sums(page, prefix, groups, n) < 0 || put_others(page, prefix, groups, n) < 0)
         return -ENOMEM;
     return 0;
 }

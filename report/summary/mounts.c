@@ -71,7 +71,8 @@ static void write_errnos(FILE *out, const struct io_account *io, enum io_op op, 
 /* Whether data may be missing after a failed call. */
 static bool is_writing(enum io_op op)
 {
-    return op == IO_WRITE || op == IO_COPY_WRITE || op == IO_MMAP_WRITE || op == IO_FSYNC;
+    return op == IO_WRITE || op == IO_COPY_WRITE || op == IO_MMAP_WRITE || op == IO_FSYNC ||
+           op == IO_CLOSE;
 }
 
 static char *errors_of(const struct io_account *io, const char *title, bool not_found)

@@ -29,6 +29,8 @@ static const struct {
     {"listing directories in", BIT(IO_READDIR)},
     {"removing files from", BIT(IO_UNLINK) | BIT(IO_RMDIR)},
     {"syncing", BIT(IO_FSYNC)},
+    {"closing files on", BIT(IO_CLOSE)},
+    {"locking files on", BIT(IO_LOCK)},
 };
 
 /* All other operations. */
