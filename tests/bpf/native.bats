@@ -32,7 +32,7 @@ teardown() {
 }
 
 # Operations that this backend does not count, or counts only in part.
-blind='mkdir rmdir unlink rename link symlink stat truncate'
+blind='mkdir rmdir unlink rename link symlink stat truncate close'
 
 numbers() {
     jq -S --arg blind "$blind" '.mounts

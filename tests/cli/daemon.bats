@@ -191,7 +191,7 @@ as() {
     expect 0
     echo "$err"
     [ "$(jq -c '[.mounts[] | [.mount, (.ops | map_values(.requests))]]' <<< "$err")" = \
-        '[["/",{"stat":1}],["/run",{"open":1}]]' ]
+        '[["/",{"stat":1}],["/run",{"open":1,"close":1}]]' ]
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
 }
 

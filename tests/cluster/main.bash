@@ -9,7 +9,8 @@ everything() {
         "link:$d/a symlink:$d/s unlink:$d/s unlink:$d/a unlink:$d/a.link unlink:$d/b rmdir:$d"
 }
 
-expected_everything="create 2 0 0
+expected_everything="close 5 0 0
+create 2 0 0
 fsync 3 0 0
 link 1 0 0
 mkdir 1 0 0
@@ -23,4 +24,4 @@ symlink 1 0 0
 truncate 2 0 0
 unlink 4 0 0
 write 110 6563600 0"
-expected_meta=32 # the sum of all but read, write, create
+expected_meta=32 # the sum of all but read, write, create, close

@@ -19,7 +19,8 @@ END
     )
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]
-    same "create 2 0 0
+    same "close 3 0 0
+create 2 0 0
 open 3 0 0
 read 50 3276800 0
 stat 7 0 0

@@ -453,15 +453,21 @@ static struct io_counter *counted(struct io_account *io, enum io_op op, uint64_t
     return c;
 }
 
-/* Look-ups that found nothing are not failures, and fsync is not metadata, to people. */
+/* Look-ups that found nothing and locks of others are not failures, and fsync is not metadata, to
+ * people. */
 static void test_shown(void **state)
 {
     struct io_account io = {0};
     struct io_counter *open = counted(&io, IO_OPEN, 10), *write = counted(&io, IO_WRITE, 5);
+    struct io_counter *lock = counted(&io, IO_LOCK, 6);
     struct io_sums shown;
 
     (void)state;
     counted(&io, IO_FSYNC, 3);
+    counted(&io, IO_CLOSE, 10);
+    lock->errors = 3;
+    assert_int_equal(io_counter_errno(lock, EAGAIN, 2), 0);
+    assert_int_equal(io_counter_errno(lock, ENOLCK, 1), 0);
     open->errors = 4; /* one of them without its errno */
     assert_int_equal(io_counter_errno(open, ENOENT, 2), 0);
     assert_int_equal(io_counter_errno(open, EACCES, 1), 0);
@@ -471,9 +477,10 @@ static void test_shown(void **state)
     assert_int_equal(io_account_not_found(&io), 2);
     assert_int_equal(shown.meta.requests, 10);
     assert_int_equal(shown.meta.errors, 2);
-    assert_int_equal(shown.all.errors, 3);
-    assert_int_equal(shown.all.requests, 18);
-    assert_int_equal(io_account_sums(&io).all.errors, 5);
+    assert_int_equal(shown.all.errors, 4);
+    assert_int_equal(shown.all.requests, 34);
+    assert_int_equal(io_account_sums(&io).all.errors, 8);
+    assert_int_equal(io_account_sums(&io).meta.requests, 13);
     io_account_clear(&io);
 }
 

@@ -341,6 +341,8 @@ static const struct {
     {"small-reads", "/scratch", {{IO_READ, 10000, 40960000, 100, 0}}},
     {"small-writes", "/scratch", {{IO_WRITE, 10000000, 40960000000, 100, 0}}},
     {"sync-storm", "/scratch", {{IO_FSYNC, 2000, 0, 100, 0}, {IO_WRITE, 2000, 40960000, 10, 0}}},
+    {"slow-closes", "/scratch", {{IO_CLOSE, 20, 0, 100, 0}}},
+    {"lock-contention", "/scratch", {{IO_LOCK, 20, 0, 100, 0}}},
     {"wrong-place", "/home", {{IO_WRITE, 2000, 2000ull << 20, 100, 0}}},
     {"mapped-reads", "/scratch", {{IO_MMAP_READ, 20000, 80000000, 100, 0}}},
     {"io-bound", "/scratch", {{IO_READ, 2000, 2000ull << 23, 100, 0}}},

@@ -392,6 +392,25 @@ static void test_empty_node(void **state)
     assert_line(text, "jobio_tracked_jobs{" WHERE "} 0");
 }
 
+static void test_closes_and_locks_are_no_metadata(void **state)
+{
+    _job_ *job = sample_job();
+    const struct job_account *jobs[] = {job};
+    _free_ char *text = NULL;
+
+    (void)state;
+    sample_calls(&job->mounts.items[0], IO_CLOSE, 30, 0, 2000000000);
+    sample_calls(&job->mounts.items[0], IO_LOCK, 3, 0, 4000000000);
+    text = page_of(jobs, 1, NULL);
+    assert_line(text, "jobio_close_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 30");
+    assert_line(text, "jobio_lock_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 3");
+    assert_line(text, "jobio_close_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 2");
+    assert_line(text, "jobio_lock_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 4");
+    assert_line(text, "jobio_metadata_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 100");
+    assert_no(text, "op=\"close\"");
+    assert_no(text, "op=\"lock\"");
+}
+
 static void test_promtool_has_no_finding(void **state)
 {
     _job_ *job = sample_job(), *run = sample_job();
@@ -456,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_nanoseconds_stay),
         cmocka_unit_test(test_empty_node),
         cmocka_unit_test(test_more_families),
+        cmocka_unit_test(test_closes_and_locks_are_no_metadata),
         cmocka_unit_test(test_promtool_has_no_finding),
     };
 

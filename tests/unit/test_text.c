@@ -332,6 +332,24 @@ static void test_verdict_on_mapped_files(void **state)
                            "files on\n  /scratch 30 %, reading /scratch 10 %\n"));
 }
 
+static void test_verdict_on_closes_and_locks(void **state)
+{
+    _job_ *job = job_account_create();
+    struct io_mount *m = sample_mount(&job->mounts, "/nfs", "nfs4", "x");
+    _free_ char *text = NULL;
+
+    (void)state;
+    sample_calls(m, IO_WRITE, 10, MIB(1), SECONDS(8));
+    sample_calls(m, IO_CLOSE, 10, 0, SECONDS(25));
+    sample_calls(m, IO_LOCK, 10, 0, SECONDS(7));
+    job->elapsed_ns = SECONDS(100);
+    job->longest_wait_ns = SECONDS(40);
+    text = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(text,
+                           "\nat least 40 % of the run time was spent waiting for I/O: closing "
+                           "files on\n  /nfs 25 %, writing /nfs 8 %, locking files on /nfs 7 %\n"));
+}
+
 /* Failed opens that reached no file system. */
 static void test_no_mount_only_when_it_matters(void **state)
 {
@@ -390,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_steps_of_one_of_the_nodes),
         cmocka_unit_test(test_mapped_files),
         cmocka_unit_test(test_verdict_on_mapped_files),
+        cmocka_unit_test(test_verdict_on_closes_and_locks),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_other_mounts_have_a_note),
         cmocka_unit_test(test_words),

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Compares the waiting of programs on NFS, whose messages to the server take 200 ms, with what strace says
+# of the same run. As root in a guest (make check-truth); $BUILD is the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export T="$BATS_FILE_TMPDIR"
+    . "$BATS_TEST_DIRNAME/../causes/causes.bash"
+    modprobe -a loop ext4
+    nfs
+    mkdir -p "$T/tree" /srv/nfs/old
+    for i in 1 2 3; do
+        head -c 100000 /dev/zero > "$T/tree/$i"
+        cp "$T/tree/$i" /srv/nfs/old/
+    done
+    tar -cf "$T/tree.tar" -C "$T" tree
+    slow_nfs 200
+}
+
+teardown_file() {
+    tc qdisc del dev lo root
+    umount /nfs
+}
+
+# The programs: dd, Python with locks, tar, cp, rm.
+programs() {
+    cat << 'EOF'
+dd if=/dev/zero of=/nfs/dd bs=1M count=4 status=none
+python3 -S -E -c '
+import fcntl, os
+with open("/nfs/python", "wb") as file:
+    for i in range(3):
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        file.write(b"x" * 100000)
+        file.flush()
+        fcntl.lockf(file, fcntl.LOCK_UN)
+    fcntl.flock(file, fcntl.LOCK_EX)
+'
+tar -xf "$T/tree.tar" -C /nfs
+cp -r /nfs/old /nfs/new
+rm -r /nfs/new
+EOF
+}
+
+# Milliseconds inside the calls on /nfs that match the expression, by strace. Calls that were answered at
+# once are left out: their time is that of strace. So are calls that are no operation of the account.
+traced() {
+    cat "$T"/trace.* | grep -E "^($1)\(" | grep /nfs | grep -vE '^(f?statfs|access|faccessat2?|readlink|chdir)\(' |
+        sed -n 's/.*<\([0-9.]*\)>$/\1/p' | awk '$1 > 0.05 { sum += $1 } END { printf "%d\n", 1000 * sum }'
+}
+
+# The same of these operations, by jobio. Both sides of a copy have its time.
+counted() {
+    jq "[.mounts[] | select(.mount == \"/nfs\").ops | to_entries[]
+         | select(.key | test(\"^($1)\$\") and (IN(\"create\", \"copy_write\") | not)).value.time_ns]
+        | add / 1000000 | floor" "$T/report"
+}
+
+# agree CALLS OPERATIONS: within 2 %
+agree() {
+    local traced counted
+    traced=$(traced "$1") counted=$(counted "$2")
+    echo "$2: $counted ms, strace: $traced ms"
+    [ "$traced" -ge 600 ] # at least three messages
+    [ $((100 * (traced > counted ? traced - counted : counted - traced))) -le $((2 * traced)) ]
+}
+
+@test "the time of all calls, of closes and of locks on NFS is what strace says" {
+    export T
+    "$BUILD/jobio" run --json --output "$T/report" -- \
+        strace -f -ff -y -T -o "$T/trace" sh -e -c "$(programs)"
+    jq -c '.mounts[] | select(.mount == "/nfs").ops | map_values([.requests, .time_ns / 1000000])' "$T/report"
+    agree '[a-z0-9_]+' '.*'
+    agree close close
+    agree 'fcntl|flock' lock
+    jq -e '.complete' "$T/report"
+}
