@@ -347,7 +347,7 @@ static void test_verdict_on_closes_and_locks(void **state)
     text = report_text(job, SUMMARY_SHORT, NULL);
     assert_non_null(strstr(text,
                            "\nat least 40 % of the run time was spent waiting for I/O: closing "
-                           "files on\n  /nfs 25 %, writing /nfs 8 %, locking files on /nfs 7 %\n"));
+                           "files on /nfs\n  25 %, writing /nfs 8 %, locking files on /nfs 7 %\n"));
 }
 
 /* Failed opens that reached no file system. */
