@@ -83,28 +83,6 @@ struct hook_entry {
 static const struct hook_entry entries[HOOK_COUNT] = {HOOKS(ENTRY_HOOK) EXTRAS(ENTRY_EXTRA) EVENTS(
     ENTRY_EVENT) TRANSFERS(ENTRY_TRANSFER) STAGES(ENTRY_STAGE)};
 
-/* Functions that were renamed, with the same parameters. */
-static const struct {
-    const char *from, *to;
-} renamed[] = {
-    {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
-    {"__kernel_write_iter", "__kernel_write"}, /* which calls it if both exist */
-    {"do_getxattr", "getxattr"},               /* static, before 6.1 */
-    {"do_setxattr", "setxattr"},
-    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, like those below */
-    {"do_mkdirat", "filename_mkdirat"},
-    {"do_rmdir", "filename_rmdir"},
-    {"do_unlinkat", "filename_unlinkat"},
-    {"do_renameat2", "filename_renameat2"},
-    {"do_linkat", "filename_linkat"},
-    {"do_symlinkat", "filename_symlinkat"},
-    {"path_getxattr", "path_getxattrat"},
-    {"io_cqring_event_overflow", "io_cqring_add_overflow"},
-    {"path_setxattr", "path_setxattrat"},
-    {"io_uring_submit_req", "io_uring_submit_sqe"}, /* before 6.3 */
-    {"cgroup_exit", "cgroup_task_exit"},            /* seen in 7.2 */
-};
-
 /* Returns NULL if the hook has no program on this side. */
 static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook, int side)
 {
@@ -113,56 +91,6 @@ static struct bpf_program *program_of(const struct jobio_bpf *skel, size_t hook,
     if (hook == HOOK_do_filp_open && side == SIDE_LEAVE && skel->rodata->features.compare_swap)
         return skel->progs.leave_do_filp_open_swap;
     return at == NO_PROGRAM ? NULL : *(struct bpf_program **)((char *)skel + at);
-}
-
-static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
-{
-    const struct btf_type *type = btf__type_by_id(btf, id);
-
-    while (type && (btf_is_typedef(type) || btf_is_mod(type)))
-        type = btf__type_by_id(btf, type->type);
-    return type;
-}
-
-static int result_kind(const struct btf *btf, uint32_t id)
-{
-    const struct btf_type *type = skip_typedefs(btf, id);
-
-    if (!type)
-        return -EINVAL;
-    if (btf_is_ptr(type))
-        return RETURN_POINTER;
-    return type->size == 8 ? RETURN_LONG : RETURN_INT;
-}
-
-/* The function or tracepoint that a program is attached to. */
-struct target {
-    const char *name;              /* in this kernel */
-    const struct btf_type *params; /* the prototype */
-    int skip;                      /* parameters that the program does not get */
-};
-
-static int find_parameter(const struct btf *btf, const struct target *target, const char *name)
-{
-    const struct btf_param *params = btf_params(target->params);
-
-    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
-        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
-            return i - target->skip;
-    return -ENOENT;
-}
-
-/* Parameter names of a tracepoint are in the function that calls the programs; its first parameter
- * is not passed to them. */
-static int find_named(struct functions *functions, const char *name, bool tracepoint,
-                      struct target *ret)
-{
-    char function[128];
-
-    (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
-    *ret = (struct target){
-        .name = name, .params = functions_prototype(functions, function), .skip = tracepoint};
-    return ret->params ? 0 : -ENOENT;
 }
 
 /* "kind/function" */
@@ -174,21 +102,14 @@ static const char *function_of(const struct hook_entry *entry)
 static int find_target(struct functions *functions, const struct hook_entry *entry,
                        struct target *ret)
 {
-    bool tracepoint = !strncmp(entry->section, "tp_btf/", 7);
-    const char *name = function_of(entry);
-    int r = find_named(functions, name, tracepoint, ret);
-
-    for (size_t i = 0; i < ARRAY_SIZE(renamed) && r < 0; i++)
-        if (!strcmp(name, renamed[i].from))
-            r = find_named(functions, renamed[i].to, tracepoint, ret);
-    return r;
+    return target_find(functions, function_of(entry), !strncmp(entry->section, "tp_btf/", 7), ret);
 }
 
 static int find_object(const struct btf *btf, const struct hook_entry *entry,
                        const struct target *target, struct hook_indexes *indexes)
 {
     for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
-        int at = find_parameter(btf, target, entry->ways[way].parameter);
+        int at = target_parameter(btf, target, entry->ways[way].parameter);
 
         if (at < 0)
             continue;
@@ -209,7 +130,7 @@ static uint8_t find_offset(const struct btf *btf, const struct target *target,
     int at = -ENOENT;
 
     for (size_t i = 0; i < n && at < 0; i++)
-        at = find_parameter(btf, target, names[i]);
+        at = target_parameter(btf, target, names[i]);
     return at < 0 ? HOOK_NO_INDEX : at;
 }
 
@@ -239,7 +160,7 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
         return -ENOENT;
     }
     hook->function = target.name;
-    kind = result_kind(btf, target.params->type);
+    kind = target_result(btf, &target);
     if (kind < 0 || find_object(btf, entry, &target, indexes) < 0) {
         /* Some functions of a feature have this form only on some kernels. */
         hook->absent = *entry->feature;
@@ -247,7 +168,7 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
                  entry->ways[0].parameter);
         return -EINVAL;
     }
-    second = find_parameter(btf, &target, entry->second);
+    second = target_parameter(btf, &target, entry->second);
     if (second < 0 && entry->needs_second && *entry->second) {
         snprintf(hook->why, sizeof(hook->why), "it has no parameter '%s' in this kernel",
                  entry->second);

@@ -84,15 +84,28 @@ int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f ea
 int map_drop_steps(const struct probe *probe, const struct bpf_map *map, const uint32_t *steps,
                    size_t n, struct error *error);
 
-/* functions.c: the kernel's functions by name. A search of libbpf's reads all types each time. */
+/* targets.c: the kernel's functions and tracepoints. */
 
+/* The functions by name. A search of libbpf's reads all types of the kernel each time. */
 struct functions;
+
+/* The function or tracepoint that a program is attached to. */
+struct target {
+    const char *name;              /* in this kernel */
+    const struct btf_type *params; /* the prototype */
+    int skip;                      /* parameters that the program does not get */
+};
 
 /* Returns NULL on out-of-memory. `btf` must stay. */
 struct functions *functions_create(const struct btf *btf);
 void functions_destroy(struct functions *functions); /* accepts NULL */
-/* Returns the prototype of the function; NULL if the kernel has no such function. */
-const struct btf_type *functions_prototype(struct functions *functions, const char *name);
+/* Find a function or tracepoint, also by the name that it has in some kernels. Returns 0 or
+ * -ENOENT. */
+int target_find(struct functions *functions, const char *name, bool tracepoint, struct target *ret);
+/* Returns the index of a parameter for the programs; -ENOENT: there is none, or `name` is empty. */
+int target_parameter(const struct btf *btf, const struct target *target, const char *name);
+/* Returns what the function returns (RETURN_*), or -EINVAL. */
+int target_result(const struct btf *btf, const struct target *target);
 
 /* maps.c: opening, sharing, pinning and mapping of maps. */
 

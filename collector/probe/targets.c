@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include "collector/probe/probe_impl.h"
+
+#include <search.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+struct functions {
+    const struct btf *btf; /* borrowed; its strings are the keys of the table */
+    struct hsearch_data table;
+};
+
+static uint32_t count_functions(const struct btf *btf)
+{
+    uint32_t n = 0;
+
+    for (uint32_t id = 1; id < btf__type_cnt(btf); id++)
+        n += btf_is_func(btf__type_by_id(btf, id));
+    return n;
+}
+
+static int add_functions(struct functions *functions)
+{
+    const struct btf *btf = functions->btf;
+
+    for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
+        const struct btf_type *type = btf__type_by_id(btf, id);
+        ENTRY entry = {.data = (void *)(uintptr_t)id}, *found;
+
+        if (!btf_is_func(type))
+            continue;
+        entry.key = (char *)btf__name_by_offset(btf, type->name_off);
+        if (!hsearch_r(entry, ENTER, &found, &functions->table))
+            return -errno;
+    }
+    return 0;
+}
+
+struct functions *functions_create(const struct btf *btf)
+{
+    struct functions *functions = calloc(1, sizeof(*functions));
+
+    if (!functions)
+        return NULL;
+    functions->btf = btf;
+    if (!hcreate_r(count_functions(btf) / 3 * 4, &functions->table) ||
+        add_functions(functions) < 0) {
+        functions_destroy(functions);
+        return NULL;
+    }
+    return functions;
+}
+
+void functions_destroy(struct functions *functions)
+{
+    if (!functions)
+        return;
+    hdestroy_r(&functions->table);
+    free(functions);
+}
+
+/* Functions that were renamed, with the same parameters. */
+static const struct {
+    const char *from, *to;
+} renamed[] = {
+    {"do_filp_open", "do_file_open"},          /* seen in 7.2 */
+    {"__kernel_write_iter", "__kernel_write"}, /* which calls it if both exist */
+    {"do_getxattr", "getxattr"},               /* static, before 6.1 */
+    {"do_setxattr", "setxattr"},
+    {"path_parentat", "__filename_parentat"}, /* seen in 7.2, like those below */
+    {"do_mkdirat", "filename_mkdirat"},
+    {"do_rmdir", "filename_rmdir"},
+    {"do_unlinkat", "filename_unlinkat"},
+    {"do_renameat2", "filename_renameat2"},
+    {"do_linkat", "filename_linkat"},
+    {"do_symlinkat", "filename_symlinkat"},
+    {"path_getxattr", "path_getxattrat"},
+    {"io_cqring_event_overflow", "io_cqring_add_overflow"},
+    {"path_setxattr", "path_setxattrat"},
+    {"io_uring_submit_req", "io_uring_submit_sqe"}, /* before 6.3 */
+    {"cgroup_exit", "cgroup_task_exit"},            /* seen in 7.2 */
+};
+
+/* Returns NULL if the kernel has no such function. */
+static const struct btf_type *find_prototype(struct functions *functions, const char *name)
+{
+    const struct btf *btf = functions->btf;
+    ENTRY entry = {.key = (char *)name}, *found;
+    const struct btf_type *type;
+
+    if (!hsearch_r(entry, FIND, &found, &functions->table))
+        return NULL;
+    type = btf__type_by_id(btf, (uint32_t)(uintptr_t)found->data);
+    return btf__type_by_id(btf, type->type);
+}
+
+/* Parameter names of a tracepoint are in the function that calls the programs; its first parameter
+ * is not passed to them. */
+static int find_named(struct functions *functions, const char *name, bool tracepoint,
+                      struct target *ret)
+{
+    char function[128];
+
+    (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
+    *ret = (struct target){
+        .name = name, .params = find_prototype(functions, function), .skip = tracepoint};
+    return ret->params ? 0 : -ENOENT;
+}
+
+int target_find(struct functions *functions, const char *name, bool tracepoint, struct target *ret)
+{
+    int r = find_named(functions, name, tracepoint, ret);
+
+    for (size_t i = 0; i < ARRAY_SIZE(renamed) && r < 0; i++)
+        if (!strcmp(name, renamed[i].from))
+            r = find_named(functions, renamed[i].to, tracepoint, ret);
+    return r;
+}
+
+int target_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    const struct btf_param *params = btf_params(target->params);
+
+    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
+        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
+            return i - target->skip;
+    return -ENOENT;
+}
+
+static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
+{
+    const struct btf_type *type = btf__type_by_id(btf, id);
+
+    while (type && (btf_is_typedef(type) || btf_is_mod(type)))
+        type = btf__type_by_id(btf, type->type);
+    return type;
+}
+
+int target_result(const struct btf *btf, const struct target *target)
+{
+    const struct btf_type *type = skip_typedefs(btf, target->params->type);
+
+    if (!type)
+        return -EINVAL;
+    if (btf_is_ptr(type))
+        return RETURN_POINTER;
+    return type->size == 8 ? RETURN_LONG : RETURN_INT;
+}
