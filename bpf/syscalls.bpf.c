@@ -19,6 +19,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/saved_map.bpf.h"
 #include "bpf/saved.bpf.h"
+#include "bpf/close.bpf.h"
 #include "bpf/syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
