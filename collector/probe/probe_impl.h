@@ -102,7 +102,8 @@ void functions_destroy(struct functions *functions); /* accepts NULL */
 /* Find a function or tracepoint, also by the name that it has in some kernels. Returns 0 or
  * -ENOENT. */
 int target_find(struct functions *functions, const char *name, bool tracepoint, struct target *ret);
-/* Returns the index of a parameter for the programs; -ENOENT: there is none, or `name` is empty. */
+/* Returns the index of a parameter for the programs; -ENOENT: there is none, `name` is empty, or
+ * the programs cannot load it. */
 int target_parameter(const struct btf *btf, const struct target *target, const char *name);
 /* Returns what the function returns (RETURN_*), or -EINVAL. */
 int target_result(const struct btf *btf, const struct target *target);

@@ -121,16 +121,6 @@ int target_find(struct functions *functions, const char *name, bool tracepoint, 
     return r;
 }
 
-int target_parameter(const struct btf *btf, const struct target *target, const char *name)
-{
-    const struct btf_param *params = btf_params(target->params);
-
-    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
-        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
-            return i - target->skip;
-    return -ENOENT;
-}
-
 static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
 {
     const struct btf_type *type = btf__type_by_id(btf, id);
@@ -138,6 +128,27 @@ static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
     while (type && (btf_is_typedef(type) || btf_is_mod(type)))
         type = btf__type_by_id(btf, type->type);
     return type;
+}
+
+/* Returns whether the verifier lets a program load a parameter of this type: not a pointer to a
+ * struct without a definition, as that of some system calls on 5.10. */
+static bool is_loadable(const struct btf *btf, uint32_t id)
+{
+    const struct btf_type *type = skip_typedefs(btf, id);
+
+    if (type && btf_is_ptr(type))
+        type = skip_typedefs(btf, type->type);
+    return !type || !btf_is_fwd(type);
+}
+
+int target_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    const struct btf_param *params = btf_params(target->params);
+
+    for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
+        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
+            return is_loadable(btf, params[i].type) ? i - target->skip : -ENOENT;
+    return -ENOENT;
 }
 
 int target_result(const struct btf *btf, const struct target *target)
