@@ -85,6 +85,15 @@ static const struct {
     {"cgroup_exit", "cgroup_task_exit"},            /* seen in 7.2 */
 };
 
+static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
+{
+    const struct btf_type *type = btf__type_by_id(btf, id);
+
+    while (type && (btf_is_typedef(type) || btf_is_mod(type)))
+        type = btf__type_by_id(btf, type->type);
+    return type;
+}
+
 /* Returns NULL if the kernel has no such function. */
 static const struct btf_type *find_prototype(struct functions *functions, const char *name)
 {
@@ -98,8 +107,17 @@ static const struct btf_type *find_prototype(struct functions *functions, const 
     return btf__type_by_id(btf, type->type);
 }
 
-/* Parameter names of a tracepoint are in the function that calls the programs; its first parameter
- * is not passed to them. */
+/* The type of the programs of a tracepoint, a pointer to a function without names. */
+static const struct btf_type *find_unnamed(const struct btf *btf, const char *name)
+{
+    int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+    const struct btf_type *type = id < 0 ? NULL : skip_typedefs(btf, id);
+
+    return type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+}
+
+/* Parameter names of a tracepoint are in the function that calls the programs (since 5.10); its
+ * first parameter is not passed to them. */
 static int find_named(struct functions *functions, const char *name, bool tracepoint,
                       struct target *ret)
 {
@@ -108,6 +126,10 @@ static int find_named(struct functions *functions, const char *name, bool tracep
     (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
     *ret = (struct target){
         .name = name, .params = find_prototype(functions, function), .skip = tracepoint};
+    if (tracepoint && !ret->params) {
+        (void)snprintf(function, sizeof(function), "btf_trace_%s", name);
+        ret->params = find_unnamed(functions->btf, function);
+    }
     return ret->params ? 0 : -ENOENT;
 }
 
@@ -121,15 +143,6 @@ int target_find(struct functions *functions, const char *name, bool tracepoint, 
     return r;
 }
 
-static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
-{
-    const struct btf_type *type = btf__type_by_id(btf, id);
-
-    while (type && (btf_is_typedef(type) || btf_is_mod(type)))
-        type = btf__type_by_id(btf, type->type);
-    return type;
-}
-
 /* Returns whether the verifier lets a program load a parameter of this type: not a pointer to a
  * struct without a definition, as that of some system calls on 5.10. */
 static bool is_loadable(const struct btf *btf, uint32_t id)
@@ -141,12 +154,25 @@ static bool is_loadable(const struct btf *btf, uint32_t id)
     return !type || !btf_is_fwd(type);
 }
 
+/* The name of a parameter. If the kernel does not tell it, that of the struct it points to: "page"
+ * of struct page *page. */
+static const char *parameter_name(const struct btf *btf, const struct btf_param *param)
+{
+    const char *name = btf__name_by_offset(btf, param->name_off);
+    const struct btf_type *type = skip_typedefs(btf, param->type);
+
+    if (*name || !type || !btf_is_ptr(type))
+        return name;
+    type = skip_typedefs(btf, type->type);
+    return type ? btf__name_by_offset(btf, type->name_off) : "";
+}
+
 int target_parameter(const struct btf *btf, const struct target *target, const char *name)
 {
     const struct btf_param *params = btf_params(target->params);
 
     for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
-        if (!strcmp(btf__name_by_offset(btf, params[i].name_off), name))
+        if (!strcmp(parameter_name(btf, &params[i]), name))
             return is_loadable(btf, params[i].type) ? i - target->skip : -ENOENT;
     return -ENOENT;
 }
