@@ -349,13 +349,20 @@ static __always_inline void call_walk(struct task_record *task, void *ctx, bool 
     }
 }
 
+/* The kernel itself reads the head of a program in execve(2), for example; its buffer is not in
+ * user space. The second argument is the buffer, or the array of buffers. */
+static __always_inline bool call_is_kernels(void *ctx, enum io_op op)
+{
+    return features.own_buffers && op < IO_OP_FIRST_META && (__s64)argument_at(ctx, 1) < 0;
+}
+
 static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct task_record *task;
     bool outermost;
     __u8 argument;
 
-    if (who_has_no_steps())
+    if (who_has_no_steps() || call_is_kernels(ctx, op))
         return 0;
     task = task_enter();
     if (!task)
@@ -490,7 +497,7 @@ static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_
 
     if (op >= IO_OP_FIRST_META)
         return call_leave_any(ctx, hook, op, false);
-    if (who_has_no_steps())
+    if (who_has_no_steps() || call_is_kernels(ctx, op))
         return 0;
     task = task_find();
     if (task && task->frame) {

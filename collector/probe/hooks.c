@@ -217,6 +217,7 @@ static int resolve_all(struct probe *probe, const struct btf *btf)
         probe->resolved[i] =
             hook_resolve(btf, functions, &entries[i], &probe->indexes[i], hook) == 0;
     }
+    probe->features.own_buffers = !functions_have(functions, "__kernel_read");
     functions_destroy(functions);
     return 0;
 }

@@ -99,6 +99,7 @@ struct target {
 /* Returns NULL on out-of-memory. `btf` must stay. */
 struct functions *functions_create(const struct btf *btf);
 void functions_destroy(struct functions *functions); /* accepts NULL */
+bool functions_have(struct functions *functions, const char *name);
 /* Find a function or tracepoint, also by the name that it has in some kernels. Returns 0 or
  * -ENOENT. */
 int target_find(struct functions *functions, const char *name, bool tracepoint, struct target *ret);

@@ -107,6 +107,11 @@ static const struct btf_type *find_prototype(struct functions *functions, const 
     return btf__type_by_id(btf, type->type);
 }
 
+bool functions_have(struct functions *functions, const char *name)
+{
+    return find_prototype(functions, name);
+}
+
 /* The type of the programs of a tracepoint, a pointer to a function without names. */
 static const struct btf_type *find_unnamed(const struct btf *btf, const char *name)
 {
