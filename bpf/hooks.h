@@ -151,13 +151,15 @@ enum kprobe_role {
 /*
  * Calls by path, hooked before the path is walked: they can fail with ENOENT or EEXIST before they
  * reach the functions above. Those are then inner calls and give the object that the path led to.
- * Since 6.2 there is a function that removes a POSIX ACL.
+ * Since 6.2 there is a function that removes a POSIX ACL. Before 5.10 readv(2) and writev(2) of
+ * 32-bit programs have functions of their own.
  */
 #define EXTRAS(EXTRA)                                                                              \
     EXTRA(vfs_statx, IO_STAT, "stat by path", OBJECT_WALK, "filename", OBJECT_NONE, "")            \
     EXTRA(do_mkdirat, IO_MKDIR, "mkdir that fails", OBJECT_WALK, "name", OBJECT_WALK, "pathname")  \
     EXTRA(do_unlinkat, IO_UNLINK, "unlink that fails", OBJECT_WALK, "name", OBJECT_NONE, "")       \
-    EXTRA(do_renameat2, IO_RENAME, "rename that fails", OBJECT_WALK, "from", OBJECT_NONE, "")      \
+    EXTRA(do_renameat2, IO_RENAME, "rename that fails", OBJECT_WALK, "from", OBJECT_WALK,          \
+          "oldname")                                                                               \
     EXTRA(do_linkat, IO_LINK, "link that fails", OBJECT_WALK, "old", OBJECT_WALK, "oldname")       \
     EXTRA(do_symlinkat, IO_SYMLINK, "symlink that fails", OBJECT_WALK, "from", OBJECT_WALK,        \
           "oldname")                                                                               \
@@ -169,6 +171,8 @@ enum kprobe_role {
     EXTRA(path_setxattr, IO_SETXATTR, "setxattr that fails", OBJECT_WALK, "pathname", OBJECT_NONE, \
           "")                                                                                      \
     EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")            \
+    EXTRA(compat_readv, IO_READ, "32-bit programs", OBJECT_FILE, "file", OBJECT_NONE, "")          \
+    EXTRA(compat_writev, IO_WRITE, "32-bit programs", OBJECT_FILE, "file", OBJECT_NONE, "")        \
     CHMOD_CALLS(EXTRA)
 
 #define OPS_BY_PATH                                                                                \

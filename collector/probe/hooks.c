@@ -74,7 +74,7 @@ struct hook_entry {
         .section = "fexit/" #function,                                       \
         .feature = feature_name,                                             \
         .ops = operations,                                                   \
-        .ways = {{object1, parameter1}, {OBJECT_NONE, ""}},                  \
+        .ways = {{object1, parameter1}, {object1, "mapping"}     },                  \
         .second = "",                                                        \
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),     \
                      offsetof(struct jobio_bpf, progs.leave_##function)},    \
@@ -187,8 +187,9 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
  * them. */
 static bool are_usual(const struct probe *probe)
 {
-    static const enum hook_number calls[] = {HOOK_vfs_read, HOOK_vfs_write, HOOK_vfs_readv,
-                                             HOOK_vfs_writev};
+    static const enum hook_number calls[] = {HOOK_vfs_read,     HOOK_vfs_write,
+                                             HOOK_vfs_readv,    HOOK_vfs_writev,
+                                             HOOK_compat_readv, HOOK_compat_writev};
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
         const struct hook_indexes *indexes = &probe->indexes[calls[i]];

@@ -71,6 +71,9 @@ static const struct {
     {"__kernel_write_iter", "__kernel_write"}, /* which calls it if both exist */
     {"do_getxattr", "getxattr"},               /* static, before 6.1 */
     {"do_setxattr", "setxattr"},
+    {"vfs_utimes", "utimes_common"},                       /* static, before 5.9 */
+    {"page_cache_async_ra", "page_cache_async_readahead"}, /* before 5.10, like the next one */
+    {"__kernel_read", "kernel_read"},
     {"path_parentat", "__filename_parentat"}, /* seen in 7.2, like those below */
     {"do_mkdirat", "filename_mkdirat"},
     {"do_rmdir", "filename_rmdir"},
