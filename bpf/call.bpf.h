@@ -267,6 +267,27 @@ static __always_inline struct super_block *call_take_reported(void)
     return sb;
 }
 
+/* Before 4.19 an open file does not tell whether the call has created it. ima_file_check(), which
+ * is called for all opens, gets a flag instead. */
+static __always_inline int on_created(void *ctx, const volatile struct hook_indexes *at)
+{
+    struct task_record *task;
+
+    if (who_has_no_steps() || !((__u32)argument_at(ctx, at->argument) & FILE_CREATED))
+        return 0;
+    task = task_find();
+    if (task && task->frame && task->hook == HOOK_do_filp_open)
+        task->reported = 1;
+    return 0;
+}
+
+static __always_inline bool open_has_created(const struct file *file)
+{
+    if (hooks[HOOK_created].object != OBJECT_NONE)
+        return call_take_reported();
+    return file->f_mode & FMODE_CREATED;
+}
+
 /* Fill in the super block. Returns false if the call reached none and does not count. */
 static __always_inline bool call_find_super(struct call *call, void *ctx,
                                             const volatile struct hook_indexes *at)
@@ -477,7 +498,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
     account_call(&call);
     if (op == IO_OPEN && call.result >= 0) {
         file = (struct file *)argument_at(ctx, hooks[hook].result);
-        if (file->f_mode & FMODE_CREATED)
+        if (open_has_created(file))
             account_create(&call);
         if (swaps && levels.orders && is_data(file))
             order_open(order_name(file));

@@ -190,6 +190,8 @@ enum kprobe_role {
           "sb", OBJECT_NONE, "", "")                                                               \
     EVENT(rmdir_told, "fentry/security_path_rmdir", 1ull << IO_RMDIR, "inlined rmdir",             \
           OBJECT_DENTRY, "dentry", OBJECT_NONE, "", "")                                            \
+    EVENT(created, "fentry/ima_file_check", 1ull << IO_CREATE, "create", OBJECT_NUMBER, "opened",  \
+          OBJECT_NONE, "", "")                                                                     \
     EVENT(io_uring, "tp_btf/io_uring_complete", OPS_RW, "io_uring", OBJECT_NUMBER, "req",          \
           OBJECT_NONE, "", "res")                                                                  \
     EVENT(io_uring_post, "fentry/io_req_complete_post", OPS_RW, "io_uring", OBJECT_NUMBER, "res",  \

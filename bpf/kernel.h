@@ -43,6 +43,7 @@ enum {
 #define ECANCELED 125
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
 #define FMODE_CREATED 0x100000
+#define FILE_CREATED 1 /* before 4.19 */
 #define FMODE_PATH 0x4000
 #define FMODE_OPENED 0x80000
 #define FMODE_NOACCOUNT 0x20000000
