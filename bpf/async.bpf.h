@@ -323,7 +323,9 @@ static __always_inline int aio_start(void *ctx, const volatile struct hook_index
     if (who_has_no_steps() || !who_find_current(&who))
         return 0;
     kiocb = (struct kiocb *)argument_at(ctx, at->argument);
-    if (op < IO_OP_FIRST_META && (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
+    /* Before 5.1 the function itself looks up the file. */
+    if (op < IO_OP_FIRST_META && bpf_core_field_exists(struct aio_kiocb, ki_filp) &&
+        (kiocb->ki_filp->f_inode->i_mode & S_IFMT) != S_IFREG)
         return 0;
     record.step = who.key;
     record.shard_mask = who.shard_mask;
@@ -347,11 +349,14 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     call.pid = record->pid;
     if (!bpf_map_delete_elem(&aio, &key))
         share_give(call.who.key, SHARE_AIO);
-    file = BPF_CORE_READ(kiocb, ki_filp);
-    if (async_set_super(&call, file, false)) {
+    file = call.op == IO_FSYNC ? BPF_CORE_READ((struct fsync_iocb *)kiocb, file)
+                               : BPF_CORE_READ(kiocb, ki_filp);
+    if (async_set_super(&call, file, call.op < IO_OP_FIRST_META)) {
         if (call.op < IO_OP_FIRST_META)
             order_note_unknown(order_name_at(file));
         account_call(&call);
+    } else if (call.op == IO_FSYNC && result >= 0) {
+        account_lost(call.who.key, LOST_REQUESTS, 1); /* 4.18 has already let go of the file */
     }
     return 0;
 }
@@ -393,7 +398,7 @@ static __always_inline int on_aio_complete_rw(void *ctx, const volatile struct h
                    (__s64)argument_at(ctx, at->second));
 }
 
-/* All calls end here; fsync ends nowhere else. */
+/* All calls end here; fsync ends nowhere else. Before 5.1 the result is an argument. */
 static __always_inline int on_aio_complete(void *ctx, const volatile struct hook_indexes *at)
 {
     struct aio_kiocb *call;
@@ -407,6 +412,8 @@ static __always_inline int on_aio_complete(void *ctx, const volatile struct hook
     record = bpf_map_lookup_elem(&aio, &key);
     if (!record || record->op != IO_FSYNC)
         return 0;
+    if (at->second != HOOK_NO_INDEX || !bpf_core_field_exists(call->ki_res))
+        return aio_end((struct kiocb *)call, (__s64)argument_at(ctx, at->second));
     return aio_end((struct kiocb *)call, call->ki_res.res);
 }
 

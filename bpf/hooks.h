@@ -217,7 +217,7 @@ enum kprobe_role {
     EVENT(aio_complete_rw, "fentry/aio_complete_rw", OPS_RW, "libaio", OBJECT_NUMBER, "kiocb",     \
           OBJECT_NONE, "", "res")                                                                  \
     EVENT(aio_complete, "fentry/aio_complete", 1ull << IO_FSYNC, "libaio", OBJECT_NUMBER, "iocb",  \
-          OBJECT_NONE, "", "")                                                                     \
+          OBJECT_NONE, "", "res")                                                                  \
     EVENT(aio_refused_read, "fexit/aio_read", 1ull << IO_READ, "libaio", OBJECT_NUMBER, "req",     \
           OBJECT_NONE, "", "")                                                                     \
     EVENT(aio_refused_write, "fexit/aio_write", 1ull << IO_WRITE, "libaio", OBJECT_NUMBER, "req",  \

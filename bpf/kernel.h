@@ -320,17 +320,22 @@ struct task_struct {
     struct bpf_local_storage *bpf_storage;
 };
 
-/* A libaio call. Its first member is the kiocb (or the fsync_iocb, which starts with the same
- * member). */
+/* A libaio call. Its first member is the kiocb or the fsync_iocb. */
 struct kiocb {
     struct file *ki_filp;
+};
+
+struct fsync_iocb {
+    struct file *file;
 };
 
 struct io_event {
     __s64 res;
 };
 
+/* Since 5.1 aio_read() and the like find the file in its place. */
 struct aio_kiocb {
+    struct file *ki_filp;
     struct io_event ki_res;
 };
 
