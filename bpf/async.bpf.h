@@ -355,7 +355,7 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
         if (call.op < IO_OP_FIRST_META)
             order_note_unknown(order_name_at(file));
         account_call(&call);
-    } else if (call.op == IO_FSYNC && result >= 0) {
+    } else if (call.op == IO_FSYNC) {
         account_lost(call.who.key, LOST_REQUESTS, 1); /* 4.18 has already let go of the file */
     }
     return 0;
