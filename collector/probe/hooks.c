@@ -74,7 +74,7 @@ struct hook_entry {
         .section = "fexit/" #function,                                       \
         .feature = feature_name,                                             \
         .ops = operations,                                                   \
-        .ways = {{object1, parameter1}, {object1, "mapping"}     },                  \
+        .ways = {{object1, parameter1}, {object1, "mapping"}},               \
         .second = "",                                                        \
         .programs = {offsetof(struct jobio_bpf, progs.enter_##function),     \
                      offsetof(struct jobio_bpf, progs.leave_##function)},    \
