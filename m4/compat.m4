@@ -15,6 +15,7 @@ AC_DEFUN([JOBIO_COMPAT], [
     AC_ARG_ENABLE([compat], [AS_HELP_STRING([--enable-compat], [use all of compat/, also with new libraries])],
         [], [enable_compat=no])
     COMPAT_CPPFLAGS= COMPAT=
+    JOBIO_COMPAT_CHECK([glibc-2.30], [search.h], [twalk_r], [])
     JOBIO_COMPAT_CHECK([json-c-0.14], [json-c/json.h], [json_object_new_uint64], [$JSONC_CFLAGS])
     JOBIO_COMPAT_CHECK([systemd-247], [systemd/sd-event.h], [sd_event_add_time_relative], [$SYSTEMD_CFLAGS])
     AC_SUBST([COMPAT_CPPFLAGS])

@@ -136,7 +136,7 @@ void fuse_mount(const char *directory)
         return;
     }
     /* Tests wait until the output of their programs is closed. */
-    (void)syscall(SYS_close_range, 0, (unsigned)fd - 1, 0);
+    (void)syscall(__NR_close_range, 0, (unsigned)fd - 1, 0);
     (void)alarm(LIFETIME);
     serve(fd);
 }
