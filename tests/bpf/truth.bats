@@ -256,7 +256,9 @@ waited() {
     rmdir $group
     jq . "$T/chain"
     [ "$(counter "$T/chain" write requests)" -eq 30000 ]
-    [ "$(jq .longest_wait_ns "$T/chain")" = "$(waited "$T/chain")" ]
+    # The closes at the end of the first process are not in the chain: it lives as long as all others.
+    jq -e --argjson all "$(waited "$T/chain")" '([.mounts[].close.time_ns // 0] | add) as $closes
+        | .longest_wait_ns <= $all and .longest_wait_ns >= $all - $closes' "$T/chain"
     # by the same programs: to load them once more takes 10 s of CPU
     "$BIN/count" -p $pins -o "$T/crowd" -- "$BIN/step" join crowd "$T/tmpfs/crowd" 20
     jq . "$T/crowd"
