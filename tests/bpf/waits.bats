@@ -9,7 +9,7 @@ setup_file() {
     export T="$BATS_FILE_TMPDIR"
     . "$BATS_TEST_DIRNAME/../causes/causes.bash"
     modprobe -a loop ext4
-    nfs 3>&- # its daemons would keep bats from ending
+    nfs 3>&- 4>&- # of bats: its daemons would keep bats from ending
     mkdir -p "$T/tree" /srv/nfs/old
     for i in 1 2 3; do
         head -c 100000 /dev/zero > "$T/tree/$i"
