@@ -108,7 +108,8 @@ static void test_what_a_rule_may_do(void **state)
     assert_int_equal(
         read_rules("[a]\nwhen = Max(read_requests, 0) = 1 AND upper(mount) LIKE '/S%' AND\n"
                    "  mount GLOB '/s*' AND (SELECT count(*) FROM mount_fields) = 1\n"
-                   "text = {substr(mount, 2, 3)} {round(nodes, 1)} {CASE WHEN local THEN 1 ELSE 'no' END}\n"),
+                   "text = {substr(mount, 2, 3)} {round(nodes, 1)} "
+                   "{CASE WHEN local THEN 1 ELSE 'no' END}\n"),
         0);
     add_mount("/scratch");
     ask();
