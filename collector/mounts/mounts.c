@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* memfd_create */
 #include "collector/mounts/mounts.h"
 
 #include <fcntl.h>
@@ -6,6 +7,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "collector/mounts/mountinfo.h"
 #include "collector/mounts/namespaces.h"
@@ -34,6 +39,7 @@ struct mounts {
     struct mountinfo *host;
     uint64_t host_ns; /* when its reading started */
     struct namespaces *namespaces;
+    uint64_t memory;     /* s_dev of the kernel's own tmpfs; 0: unknown */
     struct known *known; /* ascending (step, dev) */
     size_t n_known;
     size_t lines;               /* of a turn */
@@ -45,6 +51,8 @@ static const struct mount_name no_mount = {
     .mount = IO_NO_MOUNT, .fstype = "none", .source = "none", .labelled = true};
 static const struct mount_name other_mounts = {
     .mount = IO_OTHER_MOUNTS, .fstype = "none", .source = "none", .labelled = true};
+static const struct mount_name memory_mount = {
+    .mount = "(memory)", .fstype = "tmpfs", .source = "none", .labelled = true};
 static const struct mount_name unknown_mount = {
     .mount = "(unknown)", .fstype = "unknown", .source = "none", .private = true};
 
@@ -121,6 +129,18 @@ static struct name *name_create(const struct mount_name *shown)
     return name;
 }
 
+/* The kernel keeps files of memfd_create(2) and System V shared memory on a tmpfs of its own, which
+ * is mounted nowhere. */
+static uint64_t memory_dev(void)
+{
+    _close_ int fd = memfd_create("jobio", MFD_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return 0;
+    return (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+}
+
 int mounts_create(struct mounts **ret, const char *proc, struct error *error)
 {
     struct mounts *mounts = calloc(1, sizeof(*mounts));
@@ -129,6 +149,7 @@ int mounts_create(struct mounts **ret, const char *proc, struct error *error)
     if (!mounts)
         return error_errno(error, rc, "mounts");
     mounts->fd = -1;
+    mounts->memory = memory_dev();
     mounts->proc = strdup(proc);
     if (!mounts->proc) {
         rc = error_errno(error, rc, "mounts");
@@ -313,9 +334,9 @@ static int learn_from_host(struct mounts *mounts, uint32_t step, uint64_t dev)
     if (mounts->host_ns < since_ns)
         (void)mounts_refresh(mounts, NULL);
     entry = mounts->host_ns < since_ns ? NULL : mountinfo_find(mounts->host, (uint32_t)dev);
-    return entry && is_there(mounts, step, dev, &since_ns)
-               ? learn_entry(mounts, step, dev, entry, false)
-               : -ENOENT;
+    if (entry && is_there(mounts, step, dev, &since_ns))
+        return learn_entry(mounts, step, dev, entry, false);
+    return !entry && dev == mounts->memory ? known_put(mounts, step, dev, &memory_mount) : -ENOENT;
 }
 
 /* "8:1", or "0:53+1" for a later one with the same number. */

@@ -58,7 +58,7 @@ void mounts_finish(struct mounts *mounts, uint32_t step);
 unsigned mounts_renamed(const struct mounts *mounts, uint32_t step);
 bool mounts_is_unknown(const struct mount_name *name);
 /* The name, valid until mounts_forget(step). dev 0 is "(no mount)", IO_DEV_OTHER "(other mounts)",
- * an unknown one "(unknown)". */
+ * the kernel's own tmpfs (memfd, System V shared memory) "(memory)", an unknown one "(unknown)". */
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "common/errno_names.h"
 
@@ -186,6 +188,21 @@ int place_of(const char *path)
     find_name(file, place);
     fclose(file);
     place->private = is_private(place);
+    return n_places++;
+}
+
+int place_of_memory(int fd)
+{
+    struct place *place = &places[n_places];
+    struct stat st;
+
+    if (n_places == PLACES)
+        die("memory");
+    must(fstat(fd, &st), "fstat");
+    place->major = major(st.st_dev);
+    place->minor = minor(st.st_dev);
+    snprintf(place->mount, sizeof(place->mount), "(memory)");
+    snprintf(place->fstype, sizeof(place->fstype), "tmpfs");
     return n_places++;
 }
 

@@ -38,6 +38,8 @@ void truth_print(const char *workload);
 
 /* Returns the place (super block) of this path, which must not contain symbolic links. */
 int place_of(const char *path);
+/* Returns the place of this memfd: the kernel's own tmpfs. */
+int place_of_memory(int fd);
 /* The file system of the place is gone. If another one gets its number, that is another place. */
 void place_gone(int place);
 /* Set the name of the place in the program's mount namespace. */

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -205,16 +206,21 @@ static void do_automount(void)
     WELL(place_of(directory), IO_WRITE, write(fd, block, 1234));
 }
 
+/* A file in memory is on a file system that is mounted nowhere. */
+static void do_memory(void)
+{
+    int fd = (int)MUST(memfd_create("memory", MFD_CLOEXEC)), place = place_of_memory(fd);
+
+    begin();
+    WELL(place, IO_WRITE, write(fd, block, 5000));
+    WELL(place, IO_READ, pread(fd, block, 3000, 0));
+    WELL(place, IO_TRUNCATE, ftruncate(fd, 100));
+    WELL(HERE, IO_MKDIR, mkdir(IN("directory"), 0755));
+}
+
 const struct workload workloads_mount[] = {
-    {"image", do_image},
-    {"copy_up", do_copy_up},
-    {"everywhere", do_everywhere},
-    {"namespace", do_namespace},
-    {"container", do_container},
-    {"passing", do_passing},
-    {"detached", do_detached},
-    {"deleted", do_deleted},
-    {"automount", do_automount},
-    {"reused", do_reused},
-    {NULL, NULL},
+    {"image", do_image},         {"copy_up", do_copy_up},     {"everywhere", do_everywhere},
+    {"namespace", do_namespace}, {"container", do_container}, {"passing", do_passing},
+    {"detached", do_detached},   {"deleted", do_deleted},     {"automount", do_automount},
+    {"reused", do_reused},       {"memory", do_memory},       {NULL, NULL},
 };

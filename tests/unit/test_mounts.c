@@ -4,7 +4,7 @@
  * mounts with awkward names, host has the lines of a cluster node. The tables lie below a directory
  * of the test that stands for /proc. The last tests ask the kernel itself.
  */
-#define _GNU_SOURCE /* unshare */
+#define _GNU_SOURCE /* memfd_create, unshare */
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -206,6 +207,31 @@ static void test_unknown_mount(void **state)
     assert_string_equal(name.mount, "(other mounts)");
     assert_true(name.labelled && !name.private);
     mounts_destroy(mounts);
+}
+
+/* The kernel's own tmpfs, which is mounted nowhere. */
+static void test_memory(void **state)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    struct mounts *mounts;
+    struct mount_name name;
+    struct stat st;
+    uint64_t dev;
+
+    (void)state;
+    assert_int_equal(fstat(fd, &st), 0);
+    dev = DEV(major(st.st_dev), minor(st.st_dev));
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    mounts = proc_mounts();
+    assert_int_equal(mounts_learn(mounts, 5, dev, 7, "tmpfs", "tmpfs", NULL), 0);
+    name = mounts_find(mounts, 5, dev);
+    assert_string_equal(name.mount, "(memory)");
+    assert_string_equal(name.fstype, "tmpfs");
+    assert_true(name.labelled && !name.private);
+    /* It exists as long as the kernel runs: no other one has had its number. */
+    assert_string_equal(mounts_find(mounts, 5, dev | UINT64_C(1) << 32).mount, "(unknown)");
+    mounts_destroy(mounts);
+    close(fd);
 }
 
 static void test_name_stays_until_forgotten(void **state)
@@ -476,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_deleted_is_the_last_choice),
         cmocka_unit_test(test_private_mount),
         cmocka_unit_test(test_unknown_mount),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_name_stays_until_forgotten),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_garbage),
