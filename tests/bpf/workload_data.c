@@ -194,6 +194,19 @@ static void do_wrong_mode(void)
     FAILS(HERE, IO_READ, EBADF, readv(writer, parts, 2));
 }
 
+/* The system call itself refuses them. */
+static void do_negative_offset(void)
+{
+    int fd = make_file(IN("file"), 100, WARM);
+
+    begin();
+    WELL(HERE, IO_READ, pread(fd, block, 10, 0));
+    if (pread(fd, block, 10, -1) >= 0 || errno != EINVAL || pwrite(fd, block, 10, -1) >= 0 ||
+        errno != EINVAL || preadv(fd, parts, 2, -2) >= 0 || errno != EINVAL ||
+        pwritev(fd, parts, 2, -2) >= 0 || errno != EINVAL)
+        die("a negative offset");
+}
+
 /* Write until the file system is full. Whether the second last write is short depends on the file
  * system. */
 static void do_full(void)
@@ -234,11 +247,24 @@ static void do_uncounted(void)
 }
 
 const struct workload workloads_data[] = {
-    {"write", do_write},   {"read", do_read},         {"pwrite", do_pwrite},
-    {"pread", do_pread},   {"writev", do_writev},     {"readv", do_readv},
-    {"nowait", do_nowait}, {"sync", do_sync},         {"direct", do_direct},
-    {"sparse", do_sparse}, {"unlinked", do_unlinked}, {"tmpfile", do_tmpfile},
-    {"append", do_append}, {"efault", do_efault},     {"wrong_mode", do_wrong_mode},
-    {"full", do_full},     {"quota", do_quota},       {"uncounted", do_uncounted},
+    {"write", do_write},
+    {"read", do_read},
+    {"pwrite", do_pwrite},
+    {"pread", do_pread},
+    {"writev", do_writev},
+    {"readv", do_readv},
+    {"nowait", do_nowait},
+    {"sync", do_sync},
+    {"direct", do_direct},
+    {"sparse", do_sparse},
+    {"unlinked", do_unlinked},
+    {"tmpfile", do_tmpfile},
+    {"append", do_append},
+    {"efault", do_efault},
+    {"wrong_mode", do_wrong_mode},
+    {"full", do_full},
+    {"quota", do_quota},
+    {"uncounted", do_uncounted},
+    {"negative_offset", do_negative_offset},
     {NULL, NULL},
 };

@@ -123,8 +123,12 @@ static void do_names_refused(void)
     FAILS(place_at(directories() - 1), IO_MKDIR, ENOENT, mkdir(IN("there/absent/directory"), 0755));
     WELL(place_at(directories() - 1), IO_MKDIR, mkdir(IN("there/made"), 0755));
     WELL(place_at(directories() - 1), IO_STAT, stat(IN("there"), &st));
-    if (directories() > 1)
+    if (directories() > 1) {
+        /* The search for the new name is the last one. */
         FAILS(place_at(1), IO_RENAME, EXDEV, rename(IN("file"), IN("there/moved")));
+        FAILS(HERE, IO_RENAME, EXDEV, rename(IN("there/made"), IN("moved")));
+        FAILS(place_at(1), IO_LINK, EXDEV, link(IN("file"), IN("there/linked")));
+    }
 }
 
 /* Calls that change missing objects, or those of another user. */
