@@ -86,7 +86,7 @@ struct job_account {
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
     uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event; /* cost of counting one call on this node; 0: unknown */
+    uint64_t ns_per_event; /* least cost of counting one call on this node; 0: unknown */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */
@@ -119,7 +119,8 @@ uint64_t job_wait_ns(const struct job_account *job);
  * time of a job of at least a minute; a third of the time and a second of a shorter one. */
 bool job_lost_time(const struct job_account *job);
 
-/* Number of counted calls. Times ns_per_event, it is the cost of the accounting. */
+/* Number of counted calls. Times ns_per_event, it is the least that the accounting cost: other
+ * calls than a read of the page cache cost more, and so do pages, faults and processes. */
 uint64_t job_events(const struct job_account *job);
 
 /* Add a step to the sums of the job (mounts, completeness, longest wait); does not keep the step.

@@ -75,7 +75,7 @@ static void put_cost(struct head *head, const struct top_frame *frame)
 
     if (!interval || !frame->now->ns_per_event)
         return;
-    head_add(head, TOP_STYLE_PLAIN, "; counting costs %s of a CPU",
+    head_add(head, TOP_STYLE_PLAIN, "; counting costs at least %s of a CPU",
              units_percent(sum.events * frame->now->ns_per_event, interval, text));
 }
 

@@ -102,7 +102,7 @@ char *summary_completeness(const struct job_account *job)
         (void)fprintf(text.out, "%u of an unknown number of nodes", job->nodes_reported);
     (void)fprintf(text.out, ", %s events lost", units_count(job->completeness.lost, buf));
     if (job->ns_per_event)
-        (void)fprintf(text.out, ", accounting took about %s",
+        (void)fprintf(text.out, ", accounting took at least %s",
                       units_time(job_events(job) * job->ns_per_event, buf));
     return text_buffer_take(&text);
 }

@@ -56,7 +56,7 @@ struct top_reading {
     uint64_t time_ns;      /* the same in real time */
     uint64_t took_ns;      /* the duration of the reading */
     uint64_t lost;         /* events that were seen, but are in no account */
-    uint64_t ns_per_event; /* what counting a call costs; 0: not known */
+    uint64_t ns_per_event; /* the least cost of counting a call; 0: unknown */
     uint64_t unsupported;  /* bit 1 << io_op */
     char *not_counted;     /* owned; why nothing is counted; NULL: something is */
     char *no_services;     /* owned; why services are not counted; NULL: they are */
