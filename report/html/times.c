@@ -284,6 +284,21 @@ static void put_numbers(const struct html *h, const struct chart_time *time)
     (void)fputs("</details>\n", h->out);
 }
 
+static void put_bursts(const struct html *h)
+{
+    for (size_t i = 0; i < h->s.n; i++) {
+        _free_ char *bursts = summary_bursts(&h->s, h->s.rows[i].mount);
+
+        if (!bursts)
+            continue;
+        (void)fputs("<p>", h->out);
+        html_text(h->out, h->s.rows[i].mount->mount);
+        (void)fputs(": ", h->out);
+        html_text(h->out, bursts);
+        (void)fputs(".</p>\n", h->out);
+    }
+}
+
 void html_times(const struct html *h)
 {
     struct chart_time time;
@@ -303,6 +318,7 @@ void html_times(const struct html *h)
     (void)fprintf(h->out, "<p>Each column is the mean of %s%s.</p>\n",
                   html_plain(html_time(time.width_s * NS_PER_S, width)),
                   h->job->nodes_reported > 1 ? ", for all nodes together" : "");
+    put_bursts(h);
     for (size_t k = 0; k < ARRAY_SIZE(measures); k++)
         put_stack(h, &measures[k], &time);
     put_heats(h, &time);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 #include "common/text_buffer.h"
+#include "report/bursts.h"
 
 /* Less is not worth a line. */
 #define MAPPED_LEAST (UINT64_C(64) << 20)
@@ -189,4 +191,29 @@ char *summary_cache(const struct io_mount *m)
     }
     write_amplification(text.out, cache, m->io.ops[IO_MMAP_READ]);
     return take_sentence(&text);
+}
+
+/* The wait of an incomplete account is a lower bound. */
+char *summary_bursts(const struct io_summary *s, const struct io_mount *m)
+{
+    struct bursts bursts = bursts_find(&m->timeline);
+    const char *least = job_is_complete(s->job) ? "" : "at least ";
+    char every[UNITS_SIZE], bytes[UNITS_SIZE], longest[UNITS_SIZE], stall[UNITS_SIZE];
+    char share[UNITS_SIZE];
+    uint64_t stall_ns;
+    char *line;
+
+    if (!bursts.n)
+        return NULL;
+    stall_ns = bursts_stall_ns(&bursts, s->wait_ns, s->total.sums.all.time_ns);
+    if (asprintf(
+            &line,
+            "%u bursts of writes, one every %s: %s each, in at most %s; the job waited %s%s in "
+            "them (%s of the run time)",
+            bursts.n, summary_time(bursts.every_s * NS_PER_S, every),
+            units_bytes(bursts.bytes / bursts.n, bytes),
+            summary_time(bursts.longest_s * NS_PER_S, longest), least, units_time(stall_ns, stall),
+            units_percent(stall_ns, s->job->elapsed_ns, share)) < 0)
+        return NULL;
+    return line;
 }

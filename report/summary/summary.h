@@ -77,6 +77,10 @@ char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);
 char *summary_cache(const struct io_mount *mount);
 
+/* Bursts of writes that recur on a mount, such as checkpoints, and how long the job waited in them.
+ * NULL: its time line has none, or out of memory. */
+char *summary_bursts(const struct io_summary *s, const struct io_mount *mount);
+
 /* "4711", for a task of an array "4700_3 (4711)". Returns buf. */
 #define SUMMARY_NUMBER 40
 char *summary_job_number(const struct job_account *job, char buf[SUMMARY_NUMBER]);

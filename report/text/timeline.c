@@ -166,10 +166,12 @@ static void row(const struct page *p, const struct io_mounts *mounts, enum timel
     fprintf(p->out, " %s\n", value);
 }
 
-static void write_mount(struct page *p, const struct summary_row *r, bool alone)
+static void write_mount(struct page *p, const struct io_summary *s, const struct summary_row *r,
+                        bool alone)
 {
     struct io_mounts one = {.items = (struct io_mount *)r->mount, .n = 1};
     _free_ char *name = layout_fit(r->mount->mount, p->columns - 2);
+    _free_ char *bursts = summary_bursts(s, r->mount);
 
     if (timeline_is_empty(&r->mount->timeline))
         return;
@@ -177,6 +179,10 @@ static void write_mount(struct page *p, const struct summary_row *r, bool alone)
     for (int kind = 0; kind < TIMELINE_KINDS; kind++)
         if (kind != TIMELINE_WAIT || alone)
             row(p, &one, kind);
+    if (!bursts)
+        return;
+    fputs("  ", p->out);
+    layout_wrap(p->out, bursts, p->columns - 2, 4, 6);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -255,7 +261,7 @@ static void write_curves(struct page *p, const struct io_summary *s)
         with += !timeline_is_empty(&s->rows[i].mount->timeline);
     write_title(p);
     for (size_t i = 0; i < s->n && shown < MAX_MOUNTS; i++) {
-        write_mount(p, &s->rows[i], with == 1);
+        write_mount(p, s, &s->rows[i], with == 1);
         shown += !timeline_is_empty(&s->rows[i].mount->timeline);
     }
     if (with > shown)

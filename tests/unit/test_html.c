@@ -66,6 +66,7 @@ static void test_all_parts(void **state)
     assert_has(page, "href=\"https://docs.example/io#no-space\"");
     assert_has(page, "<td class=\"failed\">5 ENOSPC</td>");
     assert_has(page, "gpu12");
+    assert_has(page, " bursts of writes, one every ");
     assert_has(page,
                "Sequential: 75\xc2\xa0% of 17.1 M read calls; 100\xc2\xa0% of 139 k write calls.");
 }

@@ -261,23 +261,54 @@ static void check_keys(struct json_object *o, const char *page)
     }
 }
 
-static void test_page_names_every_field(void **state)
+static void check_page(struct json_object *o)
 {
     const char *srcdir = getenv("srcdir");
-    _job_ *job = sample_job(), *run = sample_run();
-    _json_ *a = NULL, *b = report_json(run, 0);
     _fclose_ FILE *f = NULL;
     char path[512], page[65536] = "";
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/doc/json.md", srcdir ? srcdir : ".");
     f = fopen(path, "re");
     assert_non_null(f);
     assert_in_range(fread(page, 1, sizeof(page) - 1, f), 1000, sizeof(page) - 2);
+    check_keys(o, page);
+}
+
+static void test_page_names_every_field(void **state)
+{
+    _job_ *job = sample_job(), *run = sample_run();
+    _json_ *a = NULL, *b = report_json(run, 0);
+
+    (void)state;
     completeness_add(&job->completeness, "map-full", 1, 0);
     a = report_json(job, REPORT_STEPS | REPORT_TIMELINE);
-    check_keys(a, page);
-    check_keys(b, page);
+    check_page(a);
+    check_page(b);
+}
+
+/* Checkpoints on the first mount, whose thread waits 4 s in each. */
+static void test_write_bursts(void **state)
+{
+    const struct timeline_bin write = {{0, 3000000, 0, SECONDS(4)}};
+    _job_ *job = sample_job();
+    struct io_mount *m = &job->mounts.items[0];
+    _json_ *without = report_json(job, REPORT_TIMELINE), *with = NULL, *wire = NULL;
+
+    (void)state;
+    timeline_clear(&m->timeline);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(
+            timeline_spread(&m->timeline, 8, SECONDS(800 + 80 * i), SECONDS(808 + 80 * i), &write),
+            0);
+    assert_false(json_object_object_get_ex(at(without, "/mounts/0"), "write_bursts", NULL));
+    with = report_json(job, REPORT_TIMELINE);
+    wire = report_json(job, REPORT_TIMELINE | REPORT_WIRE);
+    /* The longest thread waited 300 s of 400 s. */
+    check_at(with, "/mounts/0/write_bursts",
+             "{\"count\":5,\"every_s\":80,\"longest_s\":8,\"bytes\":15000000,"
+             "\"wait_ns\":20000000000,\"stall_ns\":15000000000}");
+    assert_false(json_object_object_get_ex(at(wire, "/mounts/0"), "write_bursts", NULL));
+    check_page(with);
 }
 
 static void test_time_line_on_request(void **state)
@@ -479,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
         cmocka_unit_test(test_page_names_every_field),
+        cmocka_unit_test(test_write_bursts),
         cmocka_unit_test(test_time_line_on_request),
         cmocka_unit_test(test_run_has_its_command),
         cmocka_unit_test(test_bad_names_do_not_get_through),

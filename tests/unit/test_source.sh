@@ -58,7 +58,7 @@ room report/top common
 room report/json report common
 room report/rows common
 room report/advice report common
-room report/summary report/advice common
+room report/summary report report/advice common
 room report/text report/summary report/advice report common
 room report/record report/summary report common
 room report/compare report/summary report common

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/summary/busiest.h"
 #include "report/text/timeline.h"
@@ -30,6 +31,12 @@ static void test_golden(void **state)
     (void)state;
     check_golden(job, 80, true, "timeline-80.txt");
     check_golden(job, 40, false, "timeline-40.txt");
+}
+
+static void assert_text_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in:\n%s", part, text);
 }
 
 static struct timeline *line(struct job_account *job, const char *mount)
@@ -66,6 +73,29 @@ static struct job_account *job_make(uint64_t start_s, uint64_t elapsed_s)
     job->start_ns = SECONDS(start_s);
     job->elapsed_ns = SECONDS(elapsed_s);
     return job;
+}
+
+/* Four checkpoints of 3 GiB, one a minute; the only thread waits five of 300 s in each, and four at
+ * the start. */
+static void test_bursts(void **state)
+{
+    _job_ *job = job_make(1000, 300);
+    struct timeline *t = line(job, "/scratch");
+    _free_ char *text = NULL, *narrow = NULL;
+
+    (void)state;
+    spread(t, 1001, 1005, (struct timeline_bin){{KIB(4), 0, 0, SECONDS(4)}});
+    for (unsigned i = 1; i <= 4; i++)
+        spread(t, 1000 + 60 * i, 1005 + 60 * i, (struct timeline_bin){{0, GIB(3), 0, SECONDS(5)}});
+    account(job);
+    job->longest_wait_ns = SECONDS(24);
+    job->nodes_expected = job->nodes_reported = 1;
+    text = report_timeline_text(job, 80, false);
+    assert_text_has(text, "  4 bursts of writes, one every 60 s: 3.0 GiB each, in at most 6.0 s; ");
+    assert_text_has(text, "waited 20 s in them (6.7 % of the run time)\n");
+    job->nodes_expected = 2;
+    narrow = report_timeline_text(job, 40, false);
+    assert_text_has(narrow, "at least 20 s in");
 }
 
 /* Eight columns of 1 s, each drawn seven characters wide: nothing, the least, an eighth ... all. */
@@ -227,9 +257,9 @@ static void test_top(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),      cmocka_unit_test(test_heights),
-        cmocka_unit_test(test_every_width), cmocka_unit_test(test_what_is_lacking),
-        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_golden),          cmocka_unit_test(test_bursts),
+        cmocka_unit_test(test_heights),         cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_what_is_lacking), cmocka_unit_test(test_top),
     };
 
     setenv("TZ", "UTC", 1);

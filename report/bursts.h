@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bursts of writes that recur, such as checkpoints, found in the time line of a mount. None are
+ * reported if the time line is too coarse to tell one from the next: between any two there must be
+ * two bins without them, and they may take half of the time.
+ */
+#ifndef JOBIO_REPORT_BURSTS_H
+#define JOBIO_REPORT_BURSTS_H
+
+#include <stdint.h>
+
+#include "common/timeline.h"
+
+struct bursts {
+    unsigned n;         /* at least 3, or 0: none */
+    uint64_t every_s;   /* mean time from the start of one to that of the next */
+    uint64_t longest_s; /* no burst took longer; shorter ones look longer, see common/timeline.h */
+    uint64_t bytes;     /* written in all of them */
+    uint64_t wait_ns;   /* time inside synchronous calls during them, of all threads */
+};
+
+struct bursts bursts_find(const struct timeline *t);
+
+/* The part of the run time that the job spent waiting in the bursts of a mount: the longest wait of
+ * a thread, split over the mounts and times by their part of all wait. */
+uint64_t bursts_stall_ns(const struct bursts *bursts, uint64_t longest_wait_ns,
+                         uint64_t total_wait_ns);
+
+#endif
