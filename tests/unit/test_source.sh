@@ -35,6 +35,8 @@ $silent"
 version=$(sed -n 's/^AC_INIT(\[jobio\], \[\([0-9]*\.[0-9]*\.[0-9]*\)\])$/\1/p' configure.ac)
 [ -n "$version" ] || fail "configure.ac has no version X.Y.Z"
 [ "$(sed -n 's/^## \([^ ]*\).*/\1/p' NEWS.md | head -n 1)" = "$version" ] || fail "NEWS.md does not start with $version"
+found=$(grep -lwF "$version" README.md CONTRIBUTING.md doc/*.md doc/*.[158] contrib/*/*.in contrib/debian/control) &&
+    fail "the version is also in $(echo $found)"
 
 # room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
 # with C code has its line; those of one house stand in the order of its floors.
