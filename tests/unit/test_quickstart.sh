@@ -75,6 +75,11 @@ cat "$directory"/{build,test}-list | cmp - <(wanted) || { echo "deps is not buil
 [ -z "$(sort "$directory"/{build,test}-list | uniq -d)" ] || { echo "a package in both lists"; failed=1; }
 mapfile -t libraries < <(grep -oE '\blib[a-z0-9-]+-dev\b' "${srcdir:-.}/configure.ac" | sort -u)
 has build-list ${#libraries[@]} "${libraries[@]}"
+# `make deb` needs what the package declares; dh-sequence-installsysusers is a part of debhelper.
+mapfile -t declared < <(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9-]*\).*/\1/p' "${srcdir:-.}/contrib/debian/control" |
+    grep -vx dh-sequence-installsysusers | sed 's/^debhelper-compat$/debhelper/')
+has build-list ${#declared[@]} "${declared[@]}"
+[ ${#declared[@]} -ge 15 ] || { echo "contrib/debian/control declares only ${declared[*]}"; failed=1; }
 has build-list 0 chromium clickhouse-server mariadb-server prometheus slurm-wlm qemu-system-x86
 has test-list 4 chromium clickhouse-server mariadb-server libcmocka-dev
 [ ${#libraries[@]} -ge 9 ] || { echo "configure.ac names only ${libraries[*]}"; failed=1; }
