@@ -70,19 +70,23 @@ tidy_own() {
 
 # --- root ----------------------------------------------------------------------------------------
 
-# timed COMMAND...: of root; its milliseconds go to $T/latencies
+# timed COMMAND...: of root; its milliseconds go to $T/latencies, and those that the start of any program takes
 timed() {
-    local start=${EPOCHREALTIME/./} file="$T/answer.$BASHPID"
+    local start=${EPOCHREALTIME/./} file="$T/answer.$BASHPID" end
     "$@" > "$file" 2>&1 || { cat "$file"; return 1; }
-    echo "$(((${EPOCHREALTIME/./} - start) / 1000)) ${*:3:2}" >> "$T/latencies"
+    end=${EPOCHREALTIME/./}
+    /bin/true
+    echo "$(((end - start) / 1000)) ${*:3:2} $(((${EPOCHREALTIME/./} - end) / 1000))" >> "$T/latencies"
 }
 
-# is_prompt: no call since the last time took too long
+# is_prompt: no call since the last time took too long. The attackers and other tests take the processors
+# from all programs, so a call may take four times as long as the slowest start of a program in addition.
 is_prompt() {
-    local slowest
+    local slowest start
     slowest=$(sort -n "$T/latencies" | tail -n 1)
-    echo "# slowest of $(wc -l < "$T/latencies") calls of root: $slowest (ms)"
-    [ "${slowest%% *}" -lt $LATENCY_MAX ]
+    start=$(awk '$NF > max { max = $NF } END { print max + 0 }' "$T/latencies")
+    echo "# slowest of $(wc -l < "$T/latencies") calls of root: ${slowest% *} (ms); a program starts within $start ms"
+    [ "${slowest%% *}" -lt $((LATENCY_MAX + 4 * start)) ]
 }
 
 # --- another user --------------------------------------------------------------------------------
