@@ -11,7 +11,7 @@
 #define LEAST_BYTES (UINT64_C(1) << 20) /* of a burst: smaller ones are log lines */
 #define LEAST_GAP 2                     /* bins */
 #define QUIET 20                        /* a bin with less than 1/20 of the largest is quiet */
-#define SMALL 10                        /* a run with less than 1/10 of the largest is no burst */
+#define SMALL 10                        /* a run below 1/10 of the largest is not a burst */
 
 /* Adjacent bins that are not quiet. */
 struct run {

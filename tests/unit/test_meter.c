@@ -183,7 +183,7 @@ static clock_t name_mounts(unsigned n)
         meter_end(meter, i * 10 * S, true);
     }
     meter_fill(meter, &named, 40 * S);
-    /* All bytes came in the first interval: earlier I/O is no burst. */
+    /* All bytes came in the first interval: earlier I/O is not a burst. */
     assert_int_equal(named.items[n - 10].peaks[IO_READ].bytes_per_s, (n - 10) / 10);
     assert_int_equal(named.items[50].peaks[IO_READ].bytes_per_s, 5);
     meter_destroy(meter);
