@@ -54,7 +54,7 @@ AC_DEFUN([JOBIO_HARDENING], [
         HARDENING=yes
         m4_foreach_w([flag], [-fstack-protector-strong -fstack-clash-protection -fcf-protection],
             [JOBIO_TRY_FLAGS(flag, [], [HARDEN_CFLAGS="$HARDEN_CFLAGS ]flag["])])
-        # libtool adds -fPIC for libraries, which takes precedence.
+        # The plugin adds -fPIC, which takes precedence.
         JOBIO_TRY_FLAGS([-fPIE], [-pie], [HARDEN_CFLAGS="$HARDEN_CFLAGS -fPIE" PIE_LDFLAGS=-pie])
         m4_foreach([flag], [[-Wl,-z,relro], [-Wl,-z,now], [-Wl,-z,noexecstack]],
             [JOBIO_TRY_FLAGS([], [flag], [HARDEN_LDFLAGS="$HARDEN_LDFLAGS flag"])])

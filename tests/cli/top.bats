@@ -14,8 +14,6 @@ setup_file() {
     printf 'cluster = c1\nnode = node1\ninterval = 1s\n' > "$T/jobio.conf"
     mkdir "$T/bin"
     cp "$BUILD/jobio" "$T/bin/"
-    # Other users cannot read the library in the build directory; they can run a program that libtool wrapped.
-    [ ! -e "$BUILD/.libs/jobio" ] || cp "$BUILD/.libs/jobio" "$T/bin/"
     jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" > "$T/log" 2>&1 3>&- &
     echo $! > "$T/pid"
     until_true 60 eval 'jobio status --json > /dev/null 2>&1' || { cat "$T/log"; return 1; }

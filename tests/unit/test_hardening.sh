@@ -51,9 +51,9 @@ check_binaries() {
         has "$file" "a shared object, not a PIE" '\(FLAGS_1\).*PIE' readelf -dW
         check_file "$file"
     done
-    if [ -e plugin/.libs/jobio.so ]; then
-        has plugin/.libs/jobio.so "not a shared object" 'Type: +DYN' readelf -hW
-        check_file plugin/.libs/jobio.so
+    if [ -e plugin/jobio.so ]; then
+        has plugin/jobio.so "not a shared object" 'Type: +DYN' readelf -hW
+        check_file plugin/jobio.so
     fi
     [ "$found" = 1 ] || fail "nothing was built here"
 }

@@ -9,7 +9,7 @@ n=0
 
 # "USER USED" for each pair of modules of the room's library.
 arrows() {
-    "$NM" -g -A "$1" | sed -E 's|^[^:]*:([^:]*_la-)?([^:]*)\.o:|\2 |' | awk '
+    "$NM" -g -A "$1" | sed -E 's|^[^:]*:([^:]*_a-)?([^:]*)\.o:|\2 |' | awk '
         $(NF - 1) ~ /^[TDBRVW]$/ { owner[$NF] = $1 }
         $(NF - 1) == "U" { uses[$1 " " $NF] = 1 }
         END {
@@ -21,9 +21,14 @@ arrows() {
         }' | sort -u
 }
 
-for library in common/.libs/lib*.a collector/*/.libs/lib*.a report/.libs/lib*.a report/*/.libs/lib*.a \
-    settings/.libs/lib*.a cli/.libs/lib*.a cli/*/.libs/lib*.a; do
-    room=${library%/.libs/*}
+for library in common/lib*.a collector/*/lib*.a report/lib*.a report/*/lib*.a \
+    settings/lib*.a cli/lib*.a cli/*/lib*.a; do
+    if [ ! -e "$library" ]; then
+        echo "FAILED: no $library"
+        n=1
+        continue
+    fi
+    room=${library%/*}
     arrows=$(arrows "$library")
     circle=$(echo "$arrows" | tsort 2>&1 > /dev/null | sed -n 's/^tsort: \([^:]*\)$/\1/p' |
         sort -u | tr '\n' ' ')

@@ -3,7 +3,7 @@
 # What jobio.so shows to Slurm and what it wants: slurmstepd loads it next to everything else.
 set -eu
 
-plugin=${PLUGIN:-plugin/.libs/jobio.so}
+plugin=${PLUGIN:-plugin/jobio.so}
 [ -e "$plugin" ] || { echo "SKIPPED: built without the plugin"; exit 77; }
 if nm -D --undefined-only "$plugin" | grep -q ' __asan_'; then
     echo "SKIPPED: built with sanitizers, which bring their own"
