@@ -51,6 +51,8 @@ writes() {
 # rows [COMMAND...]: who wrote what between two readings; the command runs after the first of them
 rows() {
     local lines=0
+    # That of the test before would seem to be its first reading.
+    rm -f "$T/out"
     jobio top -i 300ms --json --services > "$T/out" 2> "$T/err" 3>&- &
     local pid=$!
     until_true 30 test -s "$T/out"
