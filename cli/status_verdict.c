@@ -277,6 +277,20 @@ static void check_counting(struct findings *findings, struct json_object *docume
     check_hooks(findings, document, backend);
 }
 
+/* Steps that began before the plugin was there are in it, too. */
+static void check_plugin(struct findings *findings, struct json_object *document)
+{
+    struct json_object *steps = member(document, "steps");
+    const char *example = text(steps, "untagged_example");
+    uint64_t n = number(steps, "untagged");
+
+    if (!n)
+        return;
+    degrade(findings, "%" PRIu64 " running %s not counted", n, n == 1 ? "step is" : "steps are");
+    add_detail(findings, example,
+               "not tagged by jobio's plugin: is jobio.so in the plugstack.conf of this node?");
+}
+
 enum verdict status_verdict_get(struct json_object *document, char **line, char **details)
 {
     size_t line_size, details_size;
@@ -290,6 +304,7 @@ enum verdict status_verdict_get(struct json_object *document, char **line, char 
         return VERDICT_UNKNOWN;
     }
     check_counting(&findings, document);
+    check_plugin(&findings, document);
     check_parts(&findings, document);
     check_store(&findings, document);
     check_gateways(&findings, document);

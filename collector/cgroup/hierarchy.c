@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,6 +332,34 @@ int hierarchy_children(struct hierarchy *h, const char *path, hierarchy_child_f 
         each(&child, arg);
     }
     return 0;
+}
+
+void hierarchy_find(struct hierarchy *h, int version, const char *pattern, hierarchy_child_f each,
+                    void *arg)
+{
+    const char *mount = mount_of(h, version);
+    struct hierarchy_leaf leaf;
+    char full[1024];
+    glob_t found;
+    struct stat st;
+
+    if (!mount)
+        return;
+    (void)snprintf(full, sizeof(full), "%s%s", mount, pattern);
+    if (glob(full, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            const char *path = found.gl_pathv[i];
+
+            if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
+                strlen(path) - strlen(mount) >= sizeof(leaf.path))
+                continue;
+            strcpy(leaf.path, path + strlen(mount));
+            leaf.id = st.st_ino;
+            leaf.level = (unsigned)level_of(leaf.path);
+            each(&leaf, arg);
+        }
+    }
+    globfree(&found);
 }
 
 bool hierarchy_is_mounted(struct hierarchy *h, int version)

@@ -43,6 +43,9 @@ struct hierarchy_leaf {
 typedef void (*hierarchy_child_f)(const struct hierarchy_leaf *child, void *arg);
 int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_child_f each,
                        void *arg);
+/* Call `each` for every cgroup of that version whose path matches the pattern, as glob(3). */
+void hierarchy_find(struct hierarchy *hierarchy, int version, const char *pattern,
+                    hierarchy_child_f each, void *arg);
 bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);
 
 /* Make the v2 cgroup `name` below the one that the process is in, and move the process there. It

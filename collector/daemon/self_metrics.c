@@ -22,6 +22,7 @@ enum family {
     UNSAVED,
     VANISHED,
     UNTRACKED,
+    UNTAGGED,
     HOOKS,
     RUNS,
     RUN_SECONDS,
@@ -53,6 +54,8 @@ static const struct prometheus_family families[N_FAMILIES] = {
                   "Steps that nobody ended: their cgroup was gone.", NULL, NULL, 0},
     [UNTRACKED] = {"jobio_untracked_steps_total", "counter",
                    "Steps that ran for a time before they were counted.", NULL, NULL, 0},
+    [UNTAGGED] = {"jobio_untagged_steps", "gauge",
+                  "Steps of Slurm that run and that the plugin has not tagged.", NULL, NULL, 0},
     [HOOKS] = {"jobio_hooks", "gauge", "Functions of the kernel that are, or should be, watched.",
                "state", NULL, 0},
     [RUNS] = {"jobio_program_runs_total", "counter",
@@ -124,6 +127,7 @@ static void put_tracker(struct self_metrics *self, const struct self_metrics_sou
     put(self, UNSAVED, NULL, (double)stats.unsaved);
     put(self, VANISHED, NULL, (double)stats.vanished);
     put(self, UNTRACKED, NULL, (double)stats.untracked);
+    put(self, UNTAGGED, NULL, (double)stats.untagged);
 }
 
 static void put_probe(struct self_metrics *self, const struct self_metrics_sources *sources)

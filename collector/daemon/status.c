@@ -143,6 +143,9 @@ static void put_tracker(struct tree *tree, struct json_object *document,
     tree_put_u64(tree, steps, "unsaved", stats.unsaved);
     tree_put_u64(tree, steps, "vanished", stats.vanished);
     tree_put_u64(tree, steps, "began_untracked", stats.untracked);
+    tree_put_u64(tree, steps, "untagged", stats.untagged);
+    if (stats.untagged)
+        tree_put_text(tree, steps, "untagged_example", stats.untagged_example);
     tree_put(tree, document, "steps", steps);
     tree_put_u64(tree, document, "runs", runs_count(sources->runs));
 }

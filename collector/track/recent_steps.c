@@ -5,8 +5,8 @@
 
 void recent_steps_add(struct recent_steps *recent, const struct step *step)
 {
-    recent->items[recent->n++ % RECENT_STEPS] =
-        (struct recent_step){step_ids(step), step->tag.tagged_at_ns};
+    recent->items[recent->n++ % RECENT_STEPS] = (struct recent_step){
+        step_ids(step), step->tag.tagged_at_ns, step->tag.cgroup_id, step->tag.version};
 }
 
 bool recent_steps_has(const struct recent_steps *recent, const struct step_ids *ids,
@@ -19,6 +19,14 @@ bool recent_steps_has(const struct recent_steps *recent, const struct step_ids *
             (!tagged_at_ns || item->tagged_at_ns == tagged_at_ns))
             return true;
     }
+    return false;
+}
+
+bool recent_steps_has_cgroup(const struct recent_steps *recent, int version, uint64_t id)
+{
+    for (size_t i = 0; i < RECENT_STEPS && i < recent->n; i++)
+        if (recent->items[i].cgroup_id == id && recent->items[i].version == version)
+            return true;
     return false;
 }
 

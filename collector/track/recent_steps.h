@@ -13,6 +13,8 @@
 struct recent_step {
     struct step_ids ids;
     uint64_t tagged_at_ns;
+    uint64_t cgroup_id;
+    int version; /* of the cgroup hierarchy */
 };
 
 /* All 0: empty. */
@@ -25,6 +27,8 @@ void recent_steps_add(struct recent_steps *recent, const struct step *step);
 /* tagged_at_ns 0: whenever it was tagged. */
 bool recent_steps_has(const struct recent_steps *recent, const struct step_ids *ids,
                       uint64_t tagged_at_ns);
+/* One of them had this cgroup. */
+bool recent_steps_has_cgroup(const struct recent_steps *recent, int version, uint64_t id);
 /* The last run of the job that is among them; UINT32_MAX: none is. */
 uint32_t recent_steps_last_run(const struct recent_steps *recent, uint32_t jobid);
 

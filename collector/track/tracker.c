@@ -20,6 +20,7 @@
 #include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
 #include "collector/track/stored_steps.h"
+#include "collector/track/untagged.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -298,6 +299,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
             job_save(tracker->jobs.items[i]);
     if (!r)
         missed_record_save(tracker);
+    untagged_tick(tracker);
     return r;
 }
 

@@ -122,6 +122,8 @@ struct tracker_stats {
     size_t unsaved;     /* steps that have ended, but are not in the store yet */
     uint64_t lost;      /* events of all steps since the start of the process */
     uint64_t vanished, untracked, save_failures;
+    size_t untagged;              /* steps of Slurm that run and are not counted: untagged.h */
+    const char *untagged_example; /* the cgroup of one of them; until the next tick */
 };
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret);
 

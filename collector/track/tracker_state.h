@@ -6,6 +6,7 @@
 #include "collector/track/job.h"
 #include "collector/track/options.h"
 #include "collector/track/recent_steps.h"
+#include "collector/track/untagged.h"
 
 struct folded_marks;
 struct users;
@@ -26,6 +27,7 @@ struct tracker {
     bool peers;
     struct jobs jobs;
     struct recent_steps recent;
+    struct untagged untagged;
     struct io_mounts totals;                     /* of ended steps */
     uint64_t lost;                               /* events of ended steps */
     uint64_t vanished, untracked, save_failures; /* see struct tracker_stats */

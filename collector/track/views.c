@@ -297,6 +297,8 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
         .vanished = tracker->vanished,
         .untracked = tracker->untracked,
         .save_failures = tracker->save_failures,
+        .untagged = tracker->untagged.n,
+        .untagged_example = tracker->untagged.example,
     };
     for (size_t i = 0; i < tracker->jobs.n; i++) {
         const struct job *job = tracker->jobs.items[i];

@@ -24,4 +24,24 @@ symlink 1 0 0
 truncate 2 0 0
 unlink 4 0 0
 write 110 6563600 0"
+# names_untagged: a job that runs without the plugin is not counted, `jobio status` says so until it ends,
+# and jobiod logs it.
+names_untagged() {
+    local id
+    mv /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
+    id=$(submit alice --wrap 'work await:/fast/untagged-go write:/scratch/untagged:3:100')
+    job_wait "$id" 60 RUNNING
+    wait_for 90 eval 'jobio status | grep "^DEGRADED: .*1 running step is not counted"'
+    mv $cluster_dir/plugstack /etc/slurm/plugstack.conf.d/jobio.conf
+    run jobio status
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"job_$id/step_batch: not tagged"*plugstack.conf* ]]
+    touch /fast/untagged-go
+    job_wait "$id"
+    wait_for 60 eval '[ "$(jobio status --json | jq .steps.untagged)" = 0 ]'
+    rm /fast/untagged-go
+    jobiod_log | grep "job_$id/step_batch"
+}
+
 expected_meta=32 # the sum of all but read, write, create, close

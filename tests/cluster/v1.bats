@@ -55,3 +55,7 @@ END
         [ "$(account "${ids[n]}" /scratch | grep ^write)" = "write $((n * 50)) $((n * 50 * 4096)) 0" ]
     done
 }
+
+@test "cgroup/v1: a job that runs without the plugin is named by jobio status" {
+    names_untagged
+}

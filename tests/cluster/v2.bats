@@ -371,6 +371,10 @@ both_are_known() {
     systemctl restart jobiod
 }
 
+@test "a job that runs without the plugin is named by jobio status" {
+    names_untagged
+}
+
 @test "an unknown option in plugstack.conf is named, and the job runs" {
     cp /etc/slurm/plugstack.conf.d/jobio.conf $cluster_dir/plugstack
     echo 'optional /usr/local/lib/slurm/jobio.so colour=red' > /etc/slurm/plugstack.conf.d/jobio.conf

@@ -91,6 +91,20 @@ static void test_parts(void **state)
            "DEGRADED: " COUNTING ", textfile failing\n  textfile: EACCES\n");
 }
 
+static void test_plugin(void **state)
+{
+    (void)state;
+    expect(",\"steps\":{\"untagged\":0}", VERDICT_OK, "OK: " COUNTING "\n");
+    expect(",\"steps\":{\"untagged\":1,\"untagged_example\":\"job_7/step_0\"}", VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", 1 running step is not counted\n"
+           "  job_7/step_0: not tagged by jobio's plugin: is jobio.so in the plugstack.conf of "
+           "this node?\n");
+    expect(",\"steps\":{\"untagged\":2,\"untagged_example\":\"job_7/step_0\"}", VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", 2 running steps are not counted\n"
+           "  job_7/step_0: not tagged by jobio's plugin: is jobio.so in the plugstack.conf of "
+           "this node?\n");
+}
+
 static void test_store(void **state)
 {
     (void)state;
@@ -126,7 +140,8 @@ int main(void)
         cmocka_unit_test(test_ok),         cmocka_unit_test(test_not_counting),
         cmocka_unit_test(test_counting),   cmocka_unit_test(test_parts),
         cmocka_unit_test(test_many_hooks), cmocka_unit_test(test_tracepoints_only),
-        cmocka_unit_test(test_store),      cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_plugin),     cmocka_unit_test(test_store),
+        cmocka_unit_test(test_delivery),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

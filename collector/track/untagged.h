@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Steps of Slurm that run on this node and were not tagged: they began before the plugin was in
+ * plugstack.conf, or it is not there. They are found by the names of Slurm's cgroups.
+ */
+#ifndef JOBIO_COLLECTOR_TRACK_UNTAGGED_H
+#define JOBIO_COLLECTOR_TRACK_UNTAGGED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tracker;
+
+#define UNTAGGED_MAX 256
+
+/* As of the last look; all 0: none yet. */
+struct untagged {
+    uint64_t looked_ns;         /* CLOCK_BOOTTIME */
+    uint64_t ids[UNTAGGED_MAX]; /* cgroups that were untagged then */
+    size_t n_ids;
+    size_t n;          /* of these, those that were untagged in the look before, too */
+    char example[128]; /* the cgroup of one of them, "job_7/step_0" */
+};
+
+/* Look for them. A step counts from the second look on, because the plugin tags a step some time
+ * after Slurm has made its cgroup. Logs when there are some and were none before. */
+void untagged_look(struct tracker *tracker);
+/* The same, every 10 s. */
+void untagged_tick(struct tracker *tracker);
+
+#endif
