@@ -403,12 +403,19 @@ static const char *last_line(char *log)
     return last;
 }
 
-static void hook_try(struct probe *probe, size_t hook)
+static void refuse(struct probe *probe, size_t hook, int r, const char *detail)
+{
+    snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why),
+             "the kernel refused it: %s%s%s", strerror(-r), *detail ? ": " : "", detail);
+}
+
+/* Returns 0 or the negative errno with which the kernel refuses the hook. */
+static int hook_try(struct probe *probe, size_t hook)
 {
     _free_ char *log = calloc(1, 1 << 20);
     struct jobio_bpf *skel = features_open(&probe->features);
     struct bpf_program *program;
-    int r;
+    int r = 0;
 
     if (!skel || !log)
         goto out;
@@ -424,22 +431,33 @@ static void hook_try(struct probe *probe, size_t hook)
     set_constants(probe, skel);
     r = jobio_bpf__load(skel);
     if (r < 0)
-        snprintf(probe->hooks[hook].why, sizeof(probe->hooks[hook].why),
-                 "the kernel refused it: %s%s%s", strerror(-r), log[0] ? ": " : "", last_line(log));
+        refuse(probe, hook, r, last_line(log));
 out:
     jobio_bpf__destroy(skel);
+    return r;
 }
 
+/* Where nobody may attach to the functions of reads and writes, nobody may attach to another one:
+ * dozens of attempts would take seconds and find nothing else. */
 void hooks_try(struct probe *probe)
 {
+    size_t tried = 0, forbidden = 0;
+
     for (size_t i = 0; i < HOOK_COUNT; i++)
-        if (is_data_hook(i) && !probe->hooks[i].why[0])
-            hook_try(probe, i);
+        if (is_data_hook(i) && !probe->hooks[i].why[0]) {
+            tried++;
+            forbidden += hook_try(probe, i) == -EPERM;
+        }
     if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
         hooks_replace(probe);
-    for (size_t i = 0; i < HOOK_COUNT; i++)
-        if (!is_data_hook(i) && !probe->hooks[i].why[0])
-            hook_try(probe, i);
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        if (is_data_hook(i) || probe->hooks[i].why[0])
+            continue;
+        if (tried && forbidden == tried && backend_of(&entries[i]) == PROBE_FENTRY)
+            refuse(probe, i, -EPERM, "");
+        else
+            (void)hook_try(probe, i);
+    }
 }
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
