@@ -275,6 +275,17 @@ void tracker_make_rows_due(struct tracker *tracker)
     tracker->rows_due_ns = 0;
 }
 
+static void look_for_untagged(struct tracker *tracker)
+{
+    const struct untagged *untagged = &tracker->untagged;
+
+    if (untagged_tick(&tracker->untagged, tracker->hierarchy, &tracker->jobs, &tracker->recent))
+        tracker_log(tracker, LOG_LEVEL_WARNING,
+                    "%zu steps run here that jobio's plugin has not tagged (%s): they are not "
+                    "counted. Is jobio.so in the plugstack.conf of this node?",
+                    untagged->n, untagged->example);
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
@@ -299,7 +310,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
             job_save(tracker->jobs.items[i]);
     if (!r)
         missed_record_save(tracker);
-    untagged_tick(tracker);
+    look_for_untagged(tracker);
     return r;
 }
 

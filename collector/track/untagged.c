@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "collector/cgroup/hierarchy.h"
-#include "collector/track/tracker_state.h"
+#include "collector/track/job.h"
+#include "collector/track/recent_steps.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -23,21 +24,26 @@ static const struct place {
 };
 
 struct look {
-    struct tracker *tracker;
+    const struct untagged *before;
+    struct hierarchy *hierarchy;
+    const struct jobs *jobs;
+    const struct recent_steps *recent;
     const struct place *place;
     struct untagged now;
 };
 
-static bool is_tagged(const struct tracker *tracker, int version, uint64_t id)
+static bool is_tagged(const struct look *look, uint64_t id)
 {
-    for (size_t i = 0; i < tracker->jobs.n; i++) {
-        const struct job *job = tracker->jobs.items[i];
+    int version = look->place->version;
+
+    for (size_t i = 0; i < look->jobs->n; i++) {
+        const struct job *job = look->jobs->items[i];
 
         for (size_t j = 0; j < job->n_steps; j++)
             if (job->steps[j]->tag.cgroup_id == id && job->steps[j]->tag.version == version)
                 return true;
     }
-    return recent_steps_has_cgroup(&tracker->recent, version, id);
+    return recent_steps_has_cgroup(look->recent, version, id);
 }
 
 static bool was_untagged(const struct untagged *before, uint64_t id)
@@ -64,38 +70,40 @@ static void set_example(struct untagged *untagged, const char *path)
 static void take(const struct hierarchy_leaf *leaf, void *arg)
 {
     struct look *look = arg;
-    struct tracker *tracker = look->tracker;
     struct untagged *now = &look->now;
     uint32_t pid;
 
     if (now->n_ids == UNTAGGED_MAX || strstr(leaf->path, "/step_extern") ||
-        is_tagged(tracker, look->place->version, leaf->id) ||
-        !hierarchy_tasks(tracker->hierarchy, look->place->version, leaf->path, &pid, 1))
+        is_tagged(look, leaf->id) ||
+        !hierarchy_tasks(look->hierarchy, look->place->version, leaf->path, &pid, 1))
         return;
     now->ids[now->n_ids++] = leaf->id;
-    if (was_untagged(&tracker->untagged, leaf->id) && now->n++ == 0)
+    if (was_untagged(look->before, leaf->id) && now->n++ == 0)
         set_example(now, leaf->path);
 }
 
-void untagged_look(struct tracker *tracker)
+bool untagged_look(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
+                   const struct recent_steps *recent)
 {
-    struct look look = {.tracker = tracker, .now.looked_ns = clock_ns(CLOCK_BOOTTIME)};
-    size_t before = tracker->untagged.n;
+    struct look look = {.before = untagged,
+                        .hierarchy = hierarchy,
+                        .jobs = jobs,
+                        .recent = recent,
+                        .now.looked_ns = clock_ns(CLOCK_BOOTTIME)};
+    bool is_new;
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         look.place = &places[i];
-        hierarchy_find(tracker->hierarchy, places[i].version, places[i].pattern, take, &look);
+        hierarchy_find(hierarchy, places[i].version, places[i].pattern, take, &look);
     }
-    tracker->untagged = look.now;
-    if (look.now.n && !before)
-        tracker_log(tracker, LOG_LEVEL_WARNING,
-                    "%zu steps run here that jobio's plugin has not tagged (%s): they are not "
-                    "counted. Is jobio.so in the plugstack.conf of this node?",
-                    look.now.n, look.now.example);
+    is_new = look.now.n && !untagged->n;
+    *untagged = look.now;
+    return is_new;
 }
 
-void untagged_tick(struct tracker *tracker)
+bool untagged_tick(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
+                   const struct recent_steps *recent)
 {
-    if (clock_ns(CLOCK_BOOTTIME) - tracker->untagged.looked_ns >= LOOK_NS)
-        untagged_look(tracker);
+    return clock_ns(CLOCK_BOOTTIME) - untagged->looked_ns >= LOOK_NS &&
+           untagged_look(untagged, hierarchy, jobs, recent);
 }

@@ -6,10 +6,13 @@
 #ifndef JOBIO_COLLECTOR_TRACK_UNTAGGED_H
 #define JOBIO_COLLECTOR_TRACK_UNTAGGED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct tracker;
+struct hierarchy;
+struct jobs;
+struct recent_steps;
 
 #define UNTAGGED_MAX 256
 
@@ -22,10 +25,13 @@ struct untagged {
     char example[128]; /* the cgroup of one of them, "job_7/step_0" */
 };
 
-/* Look for them. A step counts from the second look on, because the plugin tags a step some time
- * after Slurm has made its cgroup. Logs when there are some and were none before. */
-void untagged_look(struct tracker *tracker);
-/* The same, every 10 s. */
-void untagged_tick(struct tracker *tracker);
+/* Look for them: steps that are neither in `jobs` nor in `recent`. A step counts from the second
+ * look on, because the plugin tags a step some time after Slurm has made its cgroup. Returns true
+ * if there are some and were none before. */
+bool untagged_look(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
+                   const struct recent_steps *recent);
+/* The same, every 10 s; false in between. */
+bool untagged_tick(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
+                   const struct recent_steps *recent);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/track/untagged.h"
+#include "collector/track/tracker_state.h"
 #include "tests/unit/node.h"
 
 /* Make these directories below "cg", and a process in the last one. */
@@ -31,7 +31,8 @@ static void expect(size_t n, const char *example)
 {
     struct tracker_stats stats;
 
-    untagged_look(node.tracker);
+    (void)untagged_look(&node.tracker->untagged, node.hierarchy, &node.tracker->jobs,
+                        &node.tracker->recent);
     tracker_stats(node.tracker, &stats);
     assert_int_equal(stats.untagged, n);
     assert_string_equal(stats.untagged_example, example);
