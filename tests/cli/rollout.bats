@@ -5,6 +5,8 @@
 # shellcheck disable=SC2016 # commands for other shells
 
 bats_require_minimum_version 1.5.0
+tree=$BATS_TEST_DIRNAME/../..
+. "$tree/tests/readme.bash"
 
 setup() {
     [ "$(id -u)" = 0 ] || skip "not root"
@@ -15,8 +17,7 @@ setup() {
     tool systemctl 'echo "$(uname -n) $*" >> $T/systemctl'
     tool ssh 'while [[ $1 == -* ]]; do shift; done
         exec unshare --mount --uts bash -c "hostname $1 && mount --bind $T/$1 /etc/jobio && eval \"\$*\"" "$@"'
-    awk '/<!-- test: rollout -->/ { on = 1; next } on && /^    / { print; found = 1; next } on && found { exit }' \
-        "$BATS_TEST_DIRNAME/../../README.md" > "$T/commands"
+    readme rollout > "$T/commands"
     [ "$(wc -l < "$T/commands")" -ge 3 ]
     mkdir "$T/conf" "$T/conf/jobio.conf.d" "$T/state"
     echo "ClusterName=c" > "$T/slurm.conf"
