@@ -38,6 +38,12 @@ version=$(sed -n 's/^AC_INIT(\[jobio\], \[\([0-9]*\.[0-9]*\.[0-9]*\)\])$/\1/p' c
 found=$(grep -lwF "$version" README.md CONTRIBUTING.md doc/*.md doc/*.[158] contrib/*/*.in contrib/debian/control) &&
     fail "the version is also in $(echo $found)"
 
+# The commands that the documentation marks are run by a test.
+for mark in $(sed -n 's/.*<!-- test: \([a-z]*\) -->.*/\1/p' README.md doc/*.md); do
+    grep -rqE "(readme|for section in)\>.* $mark\>" tests/cli tests/packages tests/release ||
+        fail "no test runs the commands after <!-- test: $mark -->"
+done
+
 # room ROOM [ROOM...]: what the files of the first one may include, beside each other. Every directory
 # with C code has its line; those of one house stand in the order of its floors.
 rooms=
