@@ -258,7 +258,7 @@ job_field() {
 
 # job_wait ID [SECONDS [STATE]]: until the job has ended, or is in that state
 job_wait() {
-    "$CLUSTER_OUT/await" "${2:-180}" "$1" "${3:-ENDED}"
+    "$CLUSTER_OUT/await" "${2:-400}" "$1" "${3:-ENDED}"
 }
 
 # The settings of jobio in this suite

@@ -245,7 +245,7 @@ touch /scratch/\$SLURM_JOB_ID.ready
 while [ ! -e /scratch/\$SLURM_JOB_ID.go ]; do sleep 0.1; done
 END
     )
-    wait_for 60 test -e "/scratch/$id.ready"
+    wait_for 240 test -e "/scratch/$id.ready"
     systemctl stop cluster-jobiod-n1
     touch "/scratch/$id.go"
     job_wait "$id"
