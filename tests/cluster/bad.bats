@@ -160,13 +160,18 @@ bad_store() {
     mount --bind /var/lib/jobio /var/lib/jobio
     mount -o remount,bind,ro /var/lib/jobio
     run jobiod_by_hand
+    not systemctl start jobiod
+    journalctl -u jobiod -n 30 --no-pager -o cat > $cluster_dir/readonly
     id=$(submit alice --wrap 'work write:/scratch/readonly:300:4096')
     job_wait "$id"
+    systemctl stop jobiod
     umount /var/lib/jobio
     systemctl start jobiod
     echo "$output"
+    cat $cluster_dir/readonly
     [ "$status" != 0 ]
     [[ ${output,,} == *read-only* && $output == *$store* ]]
+    grep '/var/lib.*Read-only file system' $cluster_dir/readonly
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     wait_for 60 eval '[ "$(account "$id" /scratch | grep ^write)" = "write 300 1228800 0" ]'
     kept_is_there
