@@ -77,7 +77,7 @@ write 1010 4106000 0"
 # Rank 3 wrote 40 %, 1.6 times the mean.
 @test "the full summary lists each node and the imbalance between them" {
     id=$(four_ranks --io-summary=full)
-    job_wait "$id" 120
+    job_wait "$id"
     cat "/home/alice/slurm-$id.out"
     [ "$(grep -c '^  n[1-4] ' "/home/alice/slurm-$id.out")" = 4 ]
     grep -q '^largest node over the mean: .*write 1.6x' "/home/alice/slurm-$id.out"
@@ -201,7 +201,7 @@ work write:/scratch/het.script:5:1000
 srun --het-group=0,1 sh -c 'work write:/scratch/het.$SLURM_PROCID:10:1000'
 END
     )
-    job_wait "$id" 120
+    job_wait "$id"
     wait_for 240 eval '[ "$(at n1 job "$id" --json | jq -c .nodes)" = "{\"expected\":1,\"reported\":1}" ]'
     same "write 15 15000 0" "$(data "$id")"
     job_json() { at n2 job "$1" --json; }

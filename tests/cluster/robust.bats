@@ -76,7 +76,7 @@ whole_trickle="write 200 819200 0"
 
 @test "a job at its time limit has its summary and its account" {
     id=$(submit alice -t 0:01 --wrap 'work write:/scratch/limit:300:4096; sleep 100')
-    job_wait "$id" 120
+    job_wait "$id"
     [ "$(job_field "$id" JobState)" = TIMEOUT ]
     [ "$(writes "$id")" = "write 300 1228800 0" ]
     wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
@@ -94,7 +94,7 @@ whole_trickle="write 200 819200 0"
 
 @test "a job that runs out of memory has its summary and its account" {
     id=$(submit alice --mem=40 --wrap 'work write:/scratch/oom:300:4096; exec tail /dev/zero')
-    job_wait "$id" 120
+    job_wait "$id"
     [ "$(job_field "$id" JobState)" = OUT_OF_MEMORY ]
     wait_for 60 eval '[ "$(writes "$id")" = "write 300 1228800 0" ]'
     wait_for 60 grep -q /scratch "/home/alice/slurm-$id.out"
