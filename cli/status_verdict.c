@@ -277,7 +277,7 @@ static void check_counting(struct findings *findings, struct json_object *docume
     check_hooks(findings, document, backend);
 }
 
-/* Steps that began before the plugin was there are in it, too. */
+/* Steps that began before the plugin was there are among them. */
 static void check_plugin(struct findings *findings, struct json_object *document)
 {
     struct json_object *steps = member(document, "steps");
@@ -287,8 +287,10 @@ static void check_plugin(struct findings *findings, struct json_object *document
     if (!n)
         return;
     degrade(findings, "%" PRIu64 " running %s not counted", n, n == 1 ? "step is" : "steps are");
-    add_detail(findings, example,
-               "not tagged by jobio's plugin: is jobio.so in the plugstack.conf of this node?");
+    add_detail(
+        findings, example,
+        "not tagged, or refused (see the log of jobiod): is jobio.so in the plugstack.conf of "
+        "this node?");
 }
 
 enum verdict status_verdict_get(struct json_object *document, char **line, char **details)

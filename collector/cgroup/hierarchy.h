@@ -43,7 +43,8 @@ struct hierarchy_leaf {
 typedef void (*hierarchy_child_f)(const struct hierarchy_leaf *child, void *arg);
 int hierarchy_children(struct hierarchy *hierarchy, const char *path, hierarchy_child_f each,
                        void *arg);
-/* Call `each` for every cgroup of that version whose path matches the pattern, as glob(3). */
+/* Call `each` for every cgroup of that version whose path matches the pattern, as glob(3). None if
+ * that hierarchy is not mounted, or without memory. */
 void hierarchy_find(struct hierarchy *hierarchy, int version, const char *pattern,
                     hierarchy_child_f each, void *arg);
 bool hierarchy_is_mounted(struct hierarchy *hierarchy, int version);

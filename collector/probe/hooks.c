@@ -409,7 +409,8 @@ static void refuse(struct probe *probe, size_t hook, int r, const char *detail)
              "the kernel refused it: %s%s%s", strerror(-r), *detail ? ": " : "", detail);
 }
 
-/* Returns 0 or the negative errno with which the kernel refuses the hook. */
+/* Returns the negative errno with which the kernel refuses the hook; 0: it does not, or there was
+ * no memory to try. */
 static int hook_try(struct probe *probe, size_t hook)
 {
     _free_ char *log = calloc(1, 1 << 20);

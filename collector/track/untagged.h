@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Steps of Slurm that run on this node and were not tagged: they began before the plugin was in
- * plugstack.conf, or it is not there. They are found by the names of Slurm's cgroups.
+ * plugstack.conf, it is not there, or jobiod refused the tag. They are found by the names of
+ * Slurm's cgroups, at most UNTAGGED_MAX of them.
  */
 #ifndef JOBIO_COLLECTOR_TRACK_UNTAGGED_H
 #define JOBIO_COLLECTOR_TRACK_UNTAGGED_H
@@ -30,7 +31,7 @@ struct untagged {
  * if there are some and were none before. */
 bool untagged_look(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
                    const struct recent_steps *recent);
-/* The same, every 10 s; false in between. */
+/* The same if the last look is 10 s ago; else false. */
 bool untagged_tick(struct untagged *untagged, struct hierarchy *hierarchy, const struct jobs *jobs,
                    const struct recent_steps *recent);
 

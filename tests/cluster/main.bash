@@ -24,6 +24,8 @@ symlink 1 0 0
 truncate 2 0 0
 unlink 4 0 0
 write 110 6563600 0"
+expected_meta=32 # the sum of all but read, write, create, close
+
 # names_untagged: a job that runs without the plugin is not counted, `jobio status` says so until it ends,
 # and jobiod logs it.
 names_untagged() {
@@ -43,5 +45,3 @@ names_untagged() {
     rm /fast/untagged-go
     jobiod_log | grep "job_$id/step_batch"
 }
-
-expected_meta=32 # the sum of all but read, write, create, close

@@ -97,12 +97,12 @@ static void test_plugin(void **state)
     expect(",\"steps\":{\"untagged\":0}", VERDICT_OK, "OK: " COUNTING "\n");
     expect(",\"steps\":{\"untagged\":1,\"untagged_example\":\"job_7/step_0\"}", VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", 1 running step is not counted\n"
-           "  job_7/step_0: not tagged by jobio's plugin: is jobio.so in the plugstack.conf of "
-           "this node?\n");
+           "  job_7/step_0: not tagged, or refused (see the log of jobiod): is jobio.so in the "
+           "plugstack.conf of this node?\n");
     expect(",\"steps\":{\"untagged\":2,\"untagged_example\":\"job_7/step_0\"}", VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", 2 running steps are not counted\n"
-           "  job_7/step_0: not tagged by jobio's plugin: is jobio.so in the plugstack.conf of "
-           "this node?\n");
+           "  job_7/step_0: not tagged, or refused (see the log of jobiod): is jobio.so in the "
+           "plugstack.conf of this node?\n");
 }
 
 static void test_store(void **state)
