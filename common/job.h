@@ -7,6 +7,7 @@
 #define JOBIO_COMMON_JOB_H
 
 #include "common/account.h"
+#include "common/completeness.h"
 #include "common/slurm_state.h"
 
 /* Special step ids of Slurm (slurm.h). */
@@ -15,19 +16,6 @@
 #define STEP_INTERACTIVE 0xfffffffau
 #define STEP_FOLDED 0xffffffefu /* jobio only: the sum of the steps beyond the limit per job */
 #define HET_NONE 0xfffffffeu    /* NO_VAL: not a heterogeneous job */
-
-/* Why an account is incomplete. The unit of `count` (events, steps, bytes) depends on the cause. */
-struct incomplete {
-    char *cause;    /* owned: "map-full", "node-not-heard", "began-untracked", ... */
-    uint64_t count; /* how often */
-    uint64_t ops;   /* bit 1 << io_op: the affected operations; 0: all */
-};
-
-struct completeness {
-    uint64_t lost; /* events seen but not accounted */
-    struct incomplete *items;
-    size_t n;
-};
 
 enum step_state { STEP_RUNNING, STEP_ENDED, STEP_VANISHED /* closed by jobiod without an END */ };
 
@@ -97,11 +85,6 @@ int step_parse(const char *text, uint32_t *ret);
 const char *step_state_name(enum step_state state);
 int step_state_parse(const char *text); /* the state or -EINVAL */
 
-/* Add `count` and `ops` to the entry of the cause; there is one entry per cause. Sums saturate at
- * UINT64_MAX. 0 or -ENOMEM. */
-int completeness_add(struct completeness *c, const char *cause, uint64_t count, uint64_t ops);
-int completeness_merge(struct completeness *to, const struct completeness *from);
-void completeness_clear(struct completeness *c);
 /* Nothing is lost, there is no cause, and every expected node has reported. False while
  * nodes_expected is unknown (0). */
 bool job_is_complete(const struct job_account *job);
