@@ -19,6 +19,7 @@
 #include "bpf/chain.bpf.h"
 #include "bpf/generation.bpf.h"
 #include "bpf/share.bpf.h"
+#include "bpf/bucket.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 
