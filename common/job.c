@@ -167,6 +167,7 @@ void job_account_destroy(struct job_account *job)
     free(job->name);
     free(job->first_node);
     completeness_clear(&job->completeness);
+    mpi_account_destroy(job->mpi);
     io_mounts_clear(&job->mounts);
     for (size_t i = 0; i < job->n_steps; i++)
         step_account_clear(&job->steps[i]);

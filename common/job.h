@@ -8,6 +8,7 @@
 
 #include "common/account.h"
 #include "common/completeness.h"
+#include "common/mpi.h"
 #include "common/slurm_state.h"
 
 /* Special step ids of Slurm (slurm.h). */
@@ -73,8 +74,9 @@ struct job_account {
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
-    uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event; /* least cost of counting one call on this node; 0: unknown */
+    uint64_t unsupported;    /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t ns_per_event;   /* least cost of counting one call on this node; 0: unknown */
+    struct mpi_account *mpi; /* owned; NULL: not counted */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The account of MPI-IO: the calls of a step (or job, or command) by class of function. Sums
+ * saturate at UINT64_MAX. */
+#ifndef JOBIO_COMMON_MPI_H
+#define JOBIO_COMMON_MPI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/completeness.h"
+#include "common/io_op.h"
+#include "common/mpi_class.h"
+
+#define MPI_SUM_MEMBER(member) uint64_t member;
+struct mpi_counter {
+    MPI_SUMS(MPI_SUM_MEMBER)
+    uint64_t size_log2[IO_BUCKETS]; /* of calls in `bytes` and `requested_bytes` */
+    uint64_t latency_log2[IO_BUCKETS];
+};
+#undef MPI_SUM_MEMBER
+
+/* A zeroed struct is an empty account. */
+struct mpi_account {
+    struct mpi_counter classes[MPI_CLASS_COUNT];
+    struct completeness completeness; /* of these counters alone; `ops` is not used */
+};
+
+/* Causes in mpi_account.completeness. Others are the names of libraries. */
+#define MPI_CAUSE_LATE "started-before-probes" /* processes */
+#define MPI_CAUSE_CALLS "map-full"             /* calls */
+#define MPI_CAUSE_ENDS "return-not-seen"       /* calls */
+#define MPI_CAUSE_EXECS "programs-not-seen"    /* started programs */
+#define MPI_CAUSE_LIBRARY "not-covered: "      /* prefix of a library and the reason */
+
+/* "read_all", ... */
+const char *mpi_class_name(enum mpi_class class);
+static inline bool mpi_class_is_data(enum mpi_class class)
+{
+    return class < MPI_CLASS_FIRST_META;
+}
+static inline bool mpi_class_is_write(enum mpi_class class)
+{
+    return class >= MPI_WRITE && class < MPI_CLASS_FIRST_META;
+}
+
+bool mpi_account_is_empty(const struct mpi_account *account); /* no call */
+/* Frees the struct; NULL is fine. */
+void mpi_account_destroy(struct mpi_account *account);
+
+#endif
