@@ -27,18 +27,6 @@ static struct json_object *op_names(struct tree *t, uint64_t ops)
     return names;
 }
 
-static struct json_object *histogram(struct tree *t, const uint64_t buckets[IO_BUCKETS])
-{
-    struct json_object *list = tree_array(t);
-    unsigned n = IO_BUCKETS;
-
-    while (n && !buckets[n - 1])
-        n--;
-    for (unsigned i = 0; i < n; i++)
-        tree_add_u64(t, list, buckets[i]);
-    return list;
-}
-
 static struct json_object *errnos(struct tree *t, const struct io_counter *c)
 {
     struct json_object *split = tree_object(t);
@@ -64,7 +52,7 @@ static void put_field(struct tree *t, struct json_object *to, const struct io_fi
         tree_put(t, to, field->name, errnos(t, c));
         break;
     case IO_FIELD_HISTOGRAM:
-        tree_put(t, to, field->name, histogram(t, io_field_of(field, c)));
+        tree_put(t, to, field->name, json_histogram(t, io_field_of(field, c)));
         break;
     }
 }
@@ -401,6 +389,8 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
     tree_put(t, document, "unsupported", op_names(t, job->unsupported));
     tree_put(t, document, "mounts",
              mounts(t, &style, &job->mounts, job->elapsed_ns, job_wait_ns(job), job->unsupported));
+    if (job->mpi)
+        tree_put(t, document, "mpi", json_mpi(t, job->mpi));
     put_nodes(t, &style, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         tree_put(t, document, "steps", steps(t, &style, job));

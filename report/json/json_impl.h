@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/tree.h"
 #include "report/json/json.h"
 
 /* Get the member `key`: 1; 0 if there is none (*ret is NULL then); -EBADMSG for another type. */
@@ -24,6 +25,16 @@ int json_get_seconds(struct json_object *from, const char *key, uint64_t *ret, s
 int json_number(struct json_object *value, const char *what, uint64_t max, uint64_t *ret,
                 struct error *error);
 int json_copy_string(struct json_object *value, char **ret, struct error *error);
+
+/* A histogram without the zeros at its end. */
+int json_get_histogram(struct json_object *from, const char *key, uint64_t buckets[IO_BUCKETS],
+                       struct error *error);
+struct json_object *json_histogram(struct tree *t, const uint64_t buckets[IO_BUCKETS]);
+
+/* The value of the member "mpi". */
+struct json_object *json_mpi(struct tree *t, const struct mpi_account *account);
+/* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */
+int json_get_mpi(struct json_object *document, struct mpi_account **ret, struct error *error);
 
 /* {"start_s":..,"width_s":..,"read_bytes":[..],..} with at most `max` bins, without zeros at the
  * ends; NULL on out-of-memory. */

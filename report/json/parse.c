@@ -29,24 +29,6 @@ static int get_ops(struct json_object *from, const char *key, uint64_t *ret, str
     return r < 0 ? r : 0;
 }
 
-static int get_histogram(struct json_object *from, const char *key, uint64_t buckets[IO_BUCKETS],
-                         struct error *error)
-{
-    struct json_object *list;
-    int r = json_get(from, key, json_type_array, &list, error);
-
-    if (r <= 0)
-        return r;
-    if (json_object_array_length(list) > IO_BUCKETS)
-        return error_set(error, -EBADMSG, "\"%s\" has more than %d buckets", key, IO_BUCKETS);
-    for (size_t i = 0; i < json_object_array_length(list); i++) {
-        r = json_number(json_object_array_get_idx(list, i), key, UINT64_MAX, &buckets[i], error);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 static int get_errnos(struct json_object *from, const char *key, struct io_counter *c,
                       struct error *error)
 {
@@ -78,7 +60,7 @@ static int get_field(struct json_object *from, const struct io_field *field, str
     case IO_FIELD_ERRNOS:
         return get_errnos(from, field->name, c, error);
     case IO_FIELD_HISTOGRAM:
-        return get_histogram(from, field->name, io_field_in(field, c), error);
+        return json_get_histogram(from, field->name, io_field_in(field, c), error);
     case IO_FIELD_SUM:
     case IO_FIELD_MAX:
         break;
@@ -494,6 +476,8 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
         r = get_ops(document, "unsupported", &job->unsupported, error);
     if (r == 0)
         r = get_mounts(document, &job->mounts, error);
+    if (r == 0)
+        r = json_get_mpi(document, &job->mpi, error);
     if (r == 0)
         r = get_steps(document, job, error);
     if (r < 0)

@@ -164,6 +164,31 @@ struct job_account *sample_run(void)
     return job;
 }
 
+struct mpi_account *sample_mpi(void)
+{
+    struct mpi_account *account = calloc(1, sizeof(*account));
+
+    assert_non_null(account);
+    account->classes[MPI_WRITE_ALL] = (struct mpi_counter){
+        .calls = 64,
+        .time_ns = SECONDS(8),
+        .bytes = MIB(64),
+        .size_log2 = {[20] = 64},
+        .latency_log2 = {[20] = 64},
+    };
+    account->classes[MPI_READ] = (struct mpi_counter){
+        .calls = 16,
+        .errors = 1,
+        .time_ns = SECONDS(2),
+        .bytes = 5 * KIB(4),
+        .requested_bytes = 8 * KIB(8),
+        .unknown_calls = 2,
+        .size_log2 = {[12] = 5, [13] = 8},
+        .latency_log2 = {[5] = 1, [20] = 15},
+    };
+    return account;
+}
+
 const struct advice_notes *sample_notes(void)
 {
     static struct advice_note items[] = {
@@ -243,6 +268,16 @@ static void assert_same_completeness(const struct completeness *a, const struct 
     }
 }
 
+static void assert_same_mpi(const struct mpi_account *a, const struct mpi_account *b)
+{
+    if (!a || !b) {
+        assert_ptr_equal(a, b);
+        return;
+    }
+    assert_memory_equal(a->classes, b->classes, sizeof(a->classes));
+    assert_same_completeness(&a->completeness, &b->completeness);
+}
+
 static void assert_same_step(const struct step_account *a, const struct step_account *b)
 {
     assert_int_equal(a->het, b->het);
@@ -295,6 +330,7 @@ void assert_same_job(const struct job_account *a, const struct job_account *b)
     assert_int_equal(a->unsupported, b->unsupported);
     assert_int_equal(a->ns_per_event, b->ns_per_event);
     assert_same_command(a->command, b->command);
+    assert_same_mpi(a->mpi, b->mpi);
     assert_same_completeness(&a->completeness, &b->completeness);
     assert_same_mounts(&a->mounts, &b->mounts);
     assert_int_equal(a->n_steps, b->n_steps);

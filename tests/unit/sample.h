@@ -32,6 +32,10 @@ struct job_account *sample_job(void);
 /* The same as a command under `jobio run`: true --x, exit status 3. */
 struct job_account *sample_run(void);
 
+/* MPI-IO, complete: 64 collective writes of 1 MiB in 8 s, and 16 independent reads, of which one
+ * failed, five got 4 KiB, eight asked for 8 KiB, and two are unknown. */
+struct mpi_account *sample_mpi(void);
+
 /* What is told of it: an error, and three hints, of one to four lines. */
 const struct advice_notes *sample_notes(void);
 

@@ -66,6 +66,20 @@ static void test_round_trip_of_a_run(void **state)
     check_round_trip(job);
 }
 
+static void test_round_trip_of_mpi(void **state)
+{
+    _job_ *job = sample_run(), *none = sample_run();
+
+    (void)state;
+    job->mpi = sample_mpi();
+    check_round_trip(job);
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 3, 0);
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_LIBRARY "libmpi.so: why", 1, 0);
+    check_round_trip(job);
+    none->mpi = calloc(1, sizeof(*none->mpi));
+    check_round_trip(none);
+}
+
 static void test_round_trip_of_nothing(void **state)
 {
     _job_ *job = job_account_create();
@@ -246,6 +260,29 @@ static void test_document_of_steps(void **state)
     check_at(o, "/steps/2/mounts/0/ops/read/mean_bytes_per_s", "8192");
 }
 
+static void test_document_of_mpi(void **state)
+{
+    _job_ *job = sample_run();
+    _json_ *o = NULL, *incomplete = NULL;
+
+    (void)state;
+    job->mpi = sample_mpi();
+    o = report_json(job, 0);
+    check_at(o, "/mpi/complete", "true");
+    check_at(o, "/mpi/incomplete", "[]");
+    check_at(o, "/mpi/calls/write_all/bytes", "67108864");
+    check_at(o, "/mpi/calls/read/calls", "16");
+    check_at(o, "/mpi/calls/read/requested_bytes", "65536");
+    check_at(o, "/mpi/calls/read/unknown_calls", "2");
+    assert_null(json_object_object_get(at(o, "/mpi/calls"), "write"));
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_ENDS, 3, 0);
+    incomplete = report_json(job, 0);
+    check_at(incomplete, "/complete", "true");
+    check_at(incomplete, "/mpi/complete", "false");
+    check_at(incomplete, "/mpi/incomplete/0/cause", "\"return-not-seen\"");
+    check_at(incomplete, "/mpi/incomplete/0/count", "3");
+}
+
 static void check_keys(struct json_object *o, const char *page)
 {
     if (json_object_is_type(o, json_type_array)) {
@@ -281,6 +318,7 @@ static void test_page_names_every_field(void **state)
 
     (void)state;
     completeness_add(&job->completeness, "map-full", 1, 0);
+    job->mpi = sample_mpi();
     a = report_json(job, REPORT_STEPS | REPORT_TIMELINE);
     check_page(a);
     check_page(b);
@@ -405,6 +443,12 @@ static void test_refuses(void **state)
          "steps[0]: \"step\" is not a step"},
         {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
          "incomplete[0]: \"cause\" is missing"},
+        {"{\"version\":1,\"job\":{},\"mpi\":7}", "\"mpi\" is not of type object"},
+        {"{\"version\":1,\"job\":{},\"mpi\":{\"calls\":{\"read\":{\"bytes\":-1}}}}",
+         "mpi: read: \"bytes\" is out of range"},
+        {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[7]}}",
+         "mpi: \"incomplete\" has an item of another type"},
+        {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[{}]}}", "mpi: \"cause\" is missing"},
     };
 
     (void)state;
@@ -489,6 +533,8 @@ static void test_memory(void **state)
 
     (void)state;
     written = sample_job();
+    written->mpi = sample_mpi();
+    completeness_add(&written->mpi->completeness, MPI_CAUSE_LATE, 3, 0);
     text_exact = report_json_text(written, REPORT_STEPS | REPORT_WIRE | REPORT_TIMELINE);
     assert_non_null(text_exact);
     fault_each(FAULT_MEMORY, &writing, 1);
@@ -504,11 +550,13 @@ int main(void)
         cmocka_unit_test(test_round_trip_of_a_job),
         cmocka_unit_test(test_normal),
         cmocka_unit_test(test_round_trip_of_a_run),
+        cmocka_unit_test(test_round_trip_of_mpi),
         cmocka_unit_test(test_round_trip_of_nothing),
         cmocka_unit_test(test_round_trip_of_the_largest_numbers),
         cmocka_unit_test(test_document),
         cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
+        cmocka_unit_test(test_document_of_mpi),
         cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_write_bursts),
         cmocka_unit_test(test_time_line_on_request),
