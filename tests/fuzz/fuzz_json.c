@@ -13,6 +13,7 @@
 #include "report/layout.h"
 #include "report/prometheus/prometheus.h"
 #include "report/record/record.h"
+#include "report/text/mpi.h"
 #include "report/text/text.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
@@ -32,9 +33,9 @@ static struct job_account *parse(const char *text, size_t size)
     return job;
 }
 
-static void check_text(const struct job_account *job, enum summary summary)
+/* Returns the number of lines. */
+static unsigned check_lines(char *text)
 {
-    _free_ char *text = report_text(job, summary, NULL);
     unsigned lines = 0;
 
     CHECK(text);
@@ -44,7 +45,22 @@ static void check_text(const struct job_account *job, enum summary summary)
         for (const char *p = line; *p; p++)
             CHECK((unsigned char)*p >= 0x20 && *p != 0x7f);
     }
+    return lines;
+}
+
+static void check_text(const struct job_account *job, enum summary summary)
+{
+    _free_ char *text = report_text(job, summary, NULL);
+    unsigned lines = check_lines(text);
+
     CHECK(summary != SUMMARY_SHORT || lines <= 12);
+}
+
+static void check_mpi(const struct job_account *job)
+{
+    _free_ char *text = report_mpi_text(job, 0);
+
+    (void)check_lines(text);
 }
 
 /* No text gets out of where it is shown. */
@@ -79,6 +95,7 @@ static void check_reports(const struct job_account *job)
     CHECK(metrics && metrics[strlen(metrics) - 1] == '\n');
     check_text(job, SUMMARY_SHORT);
     check_text(job, SUMMARY_FULL);
+    check_mpi(job);
     check_page(job);
 }
 
