@@ -28,6 +28,7 @@ enum {
     BPF_MAP_TYPE_PERCPU_ARRAY = 6,
     BPF_MAP_TYPE_RINGBUF = 27,
     BPF_MAP_TYPE_TASK_STORAGE = 29,
+    BPF_ANY = 0,
     BPF_NOEXIST = 1,
     BPF_F_NO_PREALLOC = 1,
     BPF_F_MMAPABLE = 1024,
@@ -315,6 +316,8 @@ struct task_struct {
     struct thread_info thread_info;
     unsigned int flags;
     __s32 tgid;
+    struct task_struct *group_leader;
+    __u64 start_boottime;
     struct files_struct *files;
     struct css_set *cgroups;
     struct bpf_local_storage *bpf_storage;

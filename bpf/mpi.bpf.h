@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counts calls of MPI-IO at their return. A call that another one makes on the same thread is a
+ * part of it. */
+#ifndef JOBIO_BPF_MPI_H
+#define JOBIO_BPF_MPI_H
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MPI_MAX_COUNTERS);
+    __type(key, struct mpi_counter_key);
+    __type(value, struct mpi_counter_value);
+} mpi_counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MPI_MAX_STEPS);
+    __type(key, __u32);
+    __type(value, struct mpi_step_record);
+} mpi_steps SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MPI_MAX_PROCESSES);
+    __type(key, struct mpi_process_key);
+    __type(value, struct mpi_process_record);
+} mpi_processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MPI_MAX_CALLS);
+    __type(key, struct mpi_call_key);
+    __type(value, struct mpi_call_record);
+} mpi_calls SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MPI_MAX_CALLS);
+    __type(key, struct mpi_split_key);
+    __type(value, struct mpi_split_record);
+} mpi_splits SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, MPI_EXECS_BYTES);
+} mpi_execs SEC(".maps");
+
+/* Initial values of elements. */
+static const struct mpi_counter_value mpi_no_calls;
+static const struct mpi_step_record mpi_no_loss;
+
+static const volatile struct mpi_function mpi_functions[] = {MPI_FUNCTIONS(MPI_FUNCTION_ENTRY)};
+
+static __always_inline void mpi_add(__u64 *counter, __u64 n)
+{
+    __sync_fetch_and_add(counter, n);
+}
+
+/* NULL if there are more than MPI_MAX_STEPS, which `steps` cannot hold either. */
+static __always_inline struct mpi_step_record *mpi_step(__u32 step)
+{
+    struct mpi_step_record *record = bpf_map_lookup_elem(&mpi_steps, &step);
+
+    if (record)
+        return record;
+    bpf_map_update_elem(&mpi_steps, &step, &mpi_no_loss, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&mpi_steps, &step);
+}
+
+#define MPI_LOSE(step, cause)                             \
+    do {                                                  \
+        struct mpi_step_record *record_ = mpi_step(step); \
+        if (record_)                                      \
+            mpi_add(&record_->cause, 1);                  \
+    } while (0)
+
+/* Returns the number of the current task's step; 0: none. */
+static __always_inline __u32 mpi_find_step(void)
+{
+    struct who who = {};
+
+    if (who_has_no_steps() || who_is_outside() || !who_find(&who, current_task()))
+        return 0;
+    return who_number(who.key);
+}
+
+/* A process whose start of MPI was not seen may have called functions before they had probes. */
+static __always_inline void mpi_note_process(__u32 step, bool init)
+{
+    struct mpi_process_key key = {.step = step, .pid = bpf_get_current_pid_tgid() >> 32};
+    struct mpi_process_record record = {
+        .start_ns = BPF_CORE_READ(current_task(), group_leader, start_boottime), .init = init};
+    const struct mpi_process_record *known = bpf_map_lookup_elem(&mpi_processes, &key);
+
+    if (known && known->start_ns == record.start_ns)
+        return;
+    if (bpf_map_update_elem(&mpi_processes, &key, &record, BPF_ANY) == 0 && init)
+        return;
+    MPI_LOSE(step, late);
+}
+
+/* The verifier allows only constant offsets into the registers: hide from the compiler that the
+ * cases differ in nothing else. */
+#define MPI_ARGUMENT(n, from)           \
+    case n:                             \
+        value = from;                   \
+        asm volatile("" : "+r"(value)); \
+        break;
+
+static __always_inline __u64 mpi_argument(struct pt_regs *ctx, __u8 at)
+{
+    __u64 value = 0;
+
+    switch (at) {
+        MPI_ARGUMENT(0, KERNEL_FIRST(ctx))
+        MPI_ARGUMENT(1, KERNEL_SECOND(ctx))
+        MPI_ARGUMENT(2, KERNEL_THIRD(ctx))
+        MPI_ARGUMENT(3, KERNEL_FOURTH(ctx))
+        MPI_ARGUMENT(4, KERNEL_FIFTH(ctx))
+        MPI_ARGUMENT(5, KERNEL_SIXTH(ctx))
+    }
+    return value;
+}
+
+static __always_inline struct mpi_call_key mpi_call_key(__u32 step)
+{
+    return (struct mpi_call_key){.step = step, .tid = (__u32)bpf_get_current_pid_tgid()};
+}
+
+/* Returns whether MPI_X has jumped to PMPI_X. */
+static __always_inline bool mpi_is_jump(const struct mpi_call_record *outer, __u64 cookie,
+                                        __u64 stack)
+{
+    return outer->stack == stack && outer->cookie == (cookie | MPI_COOKIE_ALIAS) &&
+           !(cookie & MPI_COOKIE_ALIAS);
+}
+
+static __always_inline enum mpi_layout mpi_layout_of(const struct mpi_call_record *call)
+{
+    return call->cookie >> 8 & 0xff;
+}
+
+static __always_inline int mpi_call_enter(struct pt_regs *ctx)
+{
+    __u64 cookie = bpf_get_attach_cookie(ctx), thread_ns;
+    __u32 at = cookie & 0xff, step = mpi_find_step();
+    struct mpi_call_key key = mpi_call_key(step);
+    const volatile struct mpi_function *function;
+    const struct mpi_call_record *outer;
+
+    if (!step || at >= MPI_FUNCTION_COUNT)
+        return 0;
+    function = &mpi_functions[at];
+    mpi_note_process(step, function->part == MPI_PART_INIT);
+    if (function->part == MPI_PART_INIT)
+        return 0;
+    thread_ns = BPF_CORE_READ(current_task(), start_boottime);
+    outer = bpf_map_lookup_elem(&mpi_calls, &key);
+    if (outer && outer->thread_ns == thread_ns &&
+        (KERNEL_STACK(ctx) < outer->stack || mpi_is_jump(outer, cookie, KERNEL_STACK(ctx))))
+        return 0;
+    if (outer) /* its frame is gone: it was left by a jump, or the thread has ended */
+        MPI_LOSE(step, ends);
+
+    struct mpi_call_record call = {
+        .thread_ns = thread_ns,
+        .stack = KERNEL_STACK(ctx),
+        .file = KERNEL_FIRST(ctx),
+        .count = mpi_argument(ctx, function->count),
+        .type = mpi_argument(ctx, function->type),
+        .status = mpi_argument(ctx, function->status),
+        .cookie = cookie,
+        .entry_ns = bpf_ktime_get_ns(),
+    };
+    if (bpf_map_update_elem(&mpi_calls, &key, &call, BPF_ANY))
+        MPI_LOSE(step, calls);
+    return 0;
+}
+
+/* The number of bytes, which a status reports exactly. False: there is no status. */
+static __always_inline bool mpi_status_bytes(const struct mpi_call_record *call, __u64 *ret)
+{
+    __u32 words[2]; /* count_lo, count_hi_and_cancelled */
+
+    if (mpi_layout_of(call) == MPI_LAYOUT_OPEN_MPI)
+        return call->status &&
+               bpf_probe_read_user(ret, sizeof(*ret), (const void *)(call->status + 16)) == 0;
+    if (call->status <= 1 ||
+        bpf_probe_read_user(words, sizeof(words), (const void *)call->status) != 0)
+        return false;
+    *ret = words[0] | (__u64)(words[1] >> 1) << 32;
+    return true;
+}
+
+/* The number of bytes that the call asked for. False: only the library knows the type. */
+static __always_inline bool mpi_requested_bytes(const struct mpi_call_record *call, bool large,
+                                                __u64 *ret)
+{
+    __s64 count = large ? (__s64)call->count : (__s32)call->count;
+    __u64 size = 0;
+
+    if (mpi_layout_of(call) == MPI_LAYOUT_OPEN_MPI) {
+        if (bpf_probe_read_user(&size, sizeof(size), (const void *)(call->type + 24)) != 0)
+            return false;
+    } else if ((call->type & 0xff000000) == 0x4c000000) {
+        size = call->type >> 8 & 0xff;
+    } else if (count) {
+        return false;
+    }
+    *ret = count * size;
+    return true;
+}
+
+/* What a return adds to its class. */
+struct mpi_result {
+    __u32 class;
+    bool begins; /* the first function of a split call: its size and latency are not known yet */
+    bool continues;
+    bool failed;
+    bool known;
+    bool requested; /* `bytes` were asked for, not reported by a status */
+    __u64 time_ns;
+    __u64 before_ns; /* in the first function */
+    __u64 bytes;
+};
+
+/* A status that reports more than the call asked for has another layout: then nothing is known. */
+static __always_inline void mpi_find_bytes(const struct mpi_call_record *call,
+                                           const volatile struct mpi_function *function,
+                                           struct mpi_result *result)
+{
+    __u64 most = 0;
+    bool has_most =
+        function->count != MPI_NONE && mpi_requested_bytes(call, function->large, &most);
+
+    if (function->status != MPI_NONE && mpi_status_bytes(call, &result->bytes)) {
+        result->known = !has_most || result->bytes <= most;
+    } else {
+        result->known = result->requested = has_most;
+        result->bytes = most;
+    }
+}
+
+static __always_inline void mpi_count(__u32 step, const struct mpi_result *result)
+{
+    struct mpi_counter_key key = {.step = step, .class = result->class};
+    struct mpi_counter_value *value = bpf_map_lookup_elem(&mpi_counters, &key);
+
+    if (!value) {
+        bpf_map_update_elem(&mpi_counters, &key, &mpi_no_calls, BPF_NOEXIST);
+        value = bpf_map_lookup_elem(&mpi_counters, &key);
+    }
+    if (!value) {
+        MPI_LOSE(step, calls);
+        return;
+    }
+    mpi_add(&value->time_ns, result->time_ns);
+    if (!result->continues)
+        mpi_add(&value->calls, 1);
+    if (result->failed)
+        mpi_add(&value->errors, 1);
+    if (result->begins && !result->failed)
+        return;
+    mpi_add(&value->latency[bucket_of(result->before_ns + result->time_ns, 7)], 1);
+    if (result->failed || result->class >= MPI_CLASS_FIRST_META)
+        return;
+    if (!result->known) {
+        mpi_add(&value->unknown_calls, 1);
+        return;
+    }
+    mpi_add(result->requested ? &value->requested_bytes : &value->bytes, result->bytes);
+    mpi_add(&value->size[bucket_of(result->bytes, 0)], 1);
+}
+
+/* The first function of a split call has the count, the second one the status. */
+static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *call,
+                                      struct mpi_result *result)
+{
+    struct mpi_split_key key = {
+        .step = step, .pid = bpf_get_current_pid_tgid() >> 32, .file = call->file};
+    struct mpi_split_record record = {
+        .time_ns = result->time_ns, .bytes = result->bytes, .known = result->known};
+    const struct mpi_split_record *begun = bpf_map_lookup_elem(&mpi_splits, &key);
+
+    if (result->begins && result->failed)
+        return;
+    if (result->begins) {
+        if (begun) /* of a process that has ended, with the same pid and file */
+            MPI_LOSE(step, ends);
+        if (bpf_map_update_elem(&mpi_splits, &key, &record, BPF_ANY))
+            MPI_LOSE(step, ends);
+        return;
+    }
+    if (begun) {
+        result->before_ns = begun->time_ns;
+        if (!result->known) {
+            result->known = begun->known;
+            result->requested = true;
+            result->bytes = begun->bytes;
+        }
+        bpf_map_delete_elem(&mpi_splits, &key);
+    }
+}
+
+static __always_inline int mpi_call_leave(struct pt_regs *ctx)
+{
+    __u32 step = mpi_find_step(), at;
+    struct mpi_call_key key = mpi_call_key(step);
+    const struct mpi_call_record *call = step ? bpf_map_lookup_elem(&mpi_calls, &key) : NULL;
+    const volatile struct mpi_function *function;
+    struct mpi_result result = {};
+
+    if (!call || KERNEL_STACK(ctx) != call->stack + RETURN_BYTES)
+        return 0;
+    at = call->cookie & 0xff;
+    if (at >= MPI_FUNCTION_COUNT)
+        return 0;
+    function = &mpi_functions[at];
+    result.class = function->class;
+    result.begins = function->part == MPI_PART_BEGIN;
+    result.continues = function->part == MPI_PART_END;
+    result.failed = (__s32)KERNEL_RESULT(ctx) != 0;
+    result.time_ns = bpf_ktime_get_ns() - call->entry_ns;
+    mpi_find_bytes(call, function, &result);
+    if (result.begins || result.continues)
+        mpi_split(step, call, &result);
+    mpi_count(step, &result);
+    bpf_map_delete_elem(&mpi_calls, &key);
+    return 0;
+}
+
+static __always_inline int mpi_announce(void)
+{
+    struct mpi_exec_record record = {.step = mpi_find_step(),
+                                     .pid = bpf_get_current_pid_tgid() >> 32,
+                                     .at_ns = bpf_ktime_get_ns()};
+    struct mpi_process_key key = {.step = record.step, .pid = record.pid};
+
+    if (!record.step)
+        return 0;
+    bpf_map_delete_elem(&mpi_processes, &key); /* that was another program */
+    if (bpf_ringbuf_output(&mpi_execs, &record, sizeof(record), 0))
+        MPI_LOSE(record.step, execs);
+    return 0;
+}
+
+#endif
