@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The probe of a build without BPF: it is always blind. */
+#include "collector/probe/mpi.h"
 #include "collector/probe/probe.h"
 
 #include <stdlib.h>
@@ -244,5 +245,66 @@ uint64_t probe_distrusted(const struct probe *probe)
 uint64_t probe_ns_per_event(const struct probe *probe)
 {
     (void)probe;
+    return 0;
+}
+
+int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
+{
+    (void)ret;
+    (void)probe;
+    return error_set(error, -ENOTSUP, "jobio was built without its kernel side (--disable-bpf)");
+}
+
+void mpi_probe_destroy(struct mpi_probe *mpi)
+{
+    (void)mpi;
+}
+
+int mpi_probe_attach(struct mpi_probe *mpi, int fd, const struct mpi_file *file,
+                     struct mpi_links **ret, struct error *error)
+{
+    (void)mpi;
+    (void)fd;
+    (void)file;
+    (void)ret;
+    (void)error;
+    return -ENOTSUP;
+}
+
+void mpi_links_destroy(struct mpi_links *links)
+{
+    (void)links;
+}
+
+int mpi_probe_fd(const struct mpi_probe *mpi)
+{
+    (void)mpi;
+    return -1;
+}
+
+int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct error *error)
+{
+    (void)mpi;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
+{
+    (void)mpi;
+    (void)step;
+    (void)pid;
+    return false;
+}
+
+int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,
+                   struct error *error)
+{
+    (void)mpi;
+    (void)step;
+    (void)ret;
+    (void)error;
     return 0;
 }

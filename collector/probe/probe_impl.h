@@ -254,6 +254,24 @@ bool syscalls_adopt(struct probe *probe);
 /* Load and attach it. On failure syscall_hooks[0].why has the reason. */
 void syscalls_attach(struct probe *probe);
 
+/* uprobes.c: a program at many places of a file. */
+
+struct uprobe_place {
+    uint64_t offset; /* in the file */
+    uint64_t cookie; /* of the program */
+};
+struct uprobe_links;
+/* Returns whether one link can attach to all places (Linux 6.6): it is closed as fast as a link to
+ * one of them. */
+bool uprobes_have_multi(void);
+/* Choose this for a program before it is loaded. */
+void uprobes_set_multi(struct bpf_program *program);
+/* Attach to the places in their order, for all processes, at the entry or at the return of the
+ * functions there. The caller owns *ret. 0 or -errno; on failure nothing is attached. */
+int uprobes_attach(struct uprobe_links **ret, const struct bpf_program *program, bool on_return,
+                   const char *path, const struct uprobe_place *places, size_t n);
+void uprobe_links_destroy(struct uprobe_links *links); /* detaches; NULL is fine */
+
 /* account.c: totals. */
 /* Forget the totals of these steps. */
 void accounts_forget(struct probe *probe, const uint32_t *steps, size_t n);
