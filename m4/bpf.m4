@@ -16,7 +16,6 @@ AC_DEFUN([JOBIO_BUNDLED_LIBBPF], [
         [AC_MSG_ERROR([$with_bundled_libbpf is not the source of libbpf: it has no src/libbpf.map (the kernel has its own copy, which does not build alone)])])
     LIBBPF_VERSION=`$SED -n 's/^LIBBPF_\(@<:@0-9.@:>@*\).*{.*/\1/p' $LIBBPF_SOURCE/src/libbpf.map | tail -n 1`
     AS_VERSION_COMPARE([$LIBBPF_VERSION], [0.8], [AC_MSG_ERROR([$with_bundled_libbpf is libbpf $LIBBPF_VERSION: 0.8 or newer is needed])])
-    PKG_CHECK_MODULES([LIBELF], [libelf], [], [need "libelf, for the bundled libbpf (libelf-dev, elfutils-libelf-devel)"])
     jobio_here=`pwd`
     # Its own copy of the kernel's headers: those of the distribution may be older.
     LIBBPF_CFLAGS="-isystem $jobio_here/libbpf/include"

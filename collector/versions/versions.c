@@ -8,6 +8,9 @@
 #include <gnu/libc-version.h>
 #include <ini.h>
 #include <json-c/json.h>
+#ifdef BUILT_LIBELF /* with BPF */
+#include <libelf.h>
+#endif
 #include <limits.h>
 #include <microhttpd.h>
 #include <sqlite3.h>
@@ -80,6 +83,9 @@ void versions_print(FILE *f)
     versions_print_line(f, "glibc", STRING(__GLIBC__) "." STRING(__GLIBC_MINOR__),
                         gnu_get_libc_version());
     versions_print_line(f, "libbpf", probe.built, probe.running);
+#ifdef BUILT_LIBELF
+    versions_print_file(f, "libelf", BUILT_LIBELF, (void *)elf_version);
+#endif
     versions_print_line(f, "sqlite", SQLITE_VERSION, sqlite3_libversion());
     print_curl(f);
     print_microhttpd(f);

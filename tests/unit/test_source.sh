@@ -80,6 +80,7 @@ room collector/store report/json common sql
 room collector/cgroup common
 room collector/mounts common
 room collector/probe collector/cgroup common bpf
+room collector/mpi collector/probe common
 room collector/deliver collector/http collector/store report/prometheus report/rows common
 room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common

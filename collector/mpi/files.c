@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/mpi/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collector/mpi/library.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+struct file {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed; /* numbers of removed files are used again */
+    struct mpi_links *links; /* NULL: none */
+    char *name;              /* owned; NULL: it is not MPI */
+    struct error why;
+    struct mpi_found found;
+};
+
+struct mpi_files {
+    struct mpi_probe *probe;
+    struct file **items; /* pointers, so that results of mpi_files_look() stay */
+    size_t n;
+};
+
+struct mpi_files *mpi_files_create(struct mpi_probe *probe)
+{
+    struct mpi_files *files = calloc(1, sizeof(*files));
+
+    if (files)
+        files->probe = probe;
+    return files;
+}
+
+void mpi_files_destroy(struct mpi_files *files)
+{
+    for (size_t i = 0; files && i < files->n; i++) {
+        mpi_links_destroy(files->items[i]->links);
+        free(files->items[i]->name);
+        free(files->items[i]);
+    }
+    if (files)
+        free(files->items);
+    free(files);
+}
+
+static struct file *find(const struct mpi_files *files, const struct stat *st)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        struct file *file = files->items[i];
+
+        if (file->device == st->st_dev && file->inode == st->st_ino &&
+            file->changed.tv_sec == st->st_ctim.tv_sec &&
+            file->changed.tv_nsec == st->st_ctim.tv_nsec)
+            return file;
+    }
+    return NULL;
+}
+
+static struct file *append(struct mpi_files *files, const struct stat *st)
+{
+    struct file **grown = realloc(files->items, (files->n + 1) * sizeof(*grown));
+    struct file *file = calloc(1, sizeof(*file));
+
+    if (grown)
+        files->items = grown;
+    if (!grown || !file) {
+        free(file);
+        return NULL;
+    }
+    file->device = st->st_dev;
+    file->inode = st->st_ino;
+    file->changed = st->st_ctim;
+    files->items[files->n++] = file;
+    return file;
+}
+
+static void attach(struct mpi_files *files, struct file *file, int fd, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct mpi_file functions;
+    int r = mpi_library_read(fd, &functions, &file->why);
+
+    if (r != 1 && r != -ENOTSUP)
+        return;
+    file->name = strdup(slash ? slash + 1 : path);
+    if (!file->name)
+        return;
+    if (r == 1 && mpi_probe_attach(files->probe, fd, &functions, &file->links, &file->why) == 0) {
+        file->found.attached_ns = clock_ns(CLOCK_MONOTONIC);
+        file->why.text[0] = '\0';
+    }
+    file->found.name = file->name;
+    file->found.why = file->why.text;
+}
+
+const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const char *path)
+{
+    struct stat st;
+    struct file *file;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    file = find(files, &st);
+    if (!file) {
+        file = append(files, &st);
+        if (file)
+            attach(files, file, fd, path);
+    }
+    return file && file->name ? &file->found : NULL;
+}
+
+const struct mpi_found *mpi_files_list(const struct mpi_files *files, size_t *at)
+{
+    while (*at < files->n) {
+        const struct file *file = files->items[(*at)++];
+
+        if (file->name)
+            return &file->found;
+    }
+    return NULL;
+}

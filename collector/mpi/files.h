@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files that processes have mapped to execute them: which are MPI, and the probes on these. */
+#ifndef JOBIO_COLLECTOR_MPI_FILES_H
+#define JOBIO_COLLECTOR_MPI_FILES_H
+
+#include <stdint.h>
+
+#include "collector/probe/mpi.h"
+#include "common/error.h"
+
+struct mpi_files;
+
+/* A file that implements MPI. */
+struct mpi_found {
+    const char *name;     /* without its directory */
+    uint64_t attached_ns; /* CLOCK_MONOTONIC: calls that started later are counted; 0: none is */
+    const char *why;      /* not attached; "" otherwise */
+};
+
+/* The probe must stay. Returns NULL on out-of-memory. */
+struct mpi_files *mpi_files_create(struct mpi_probe *probe);
+void mpi_files_destroy(struct mpi_files *files); /* detaches; NULL is fine */
+
+/* Look at an open file, whose path is for messages only, and attach to it if it is MPI. It is read
+ * once, however often it is asked for. Returns NULL if it is not MPI, or on out-of-memory. The
+ * result belongs to `files`. */
+const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const char *path);
+
+/* List the files that are MPI; returns NULL at the end. */
+const struct mpi_found *mpi_files_list(const struct mpi_files *files, size_t *at);
+
+#endif

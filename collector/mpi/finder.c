@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/mpi/finder.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/numbers.h"
+#include "common/text.h"
+
+/* A process is looked at 1 ms after an exec, and then after twice the time, until this. */
+#define LAST_DELAY_NS (512 * NS_PER_MS)
+
+/* What libraries of MPI are called, and where distributions have them. */
+static const char *const patterns[] = {"libmpi.so.*", "libmpich.so.*"};
+static const char *const directories[] = {
+    "/usr/lib", "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib64/*/lib", "/usr/local/lib",
+};
+
+struct process {
+    uint32_t step, pid;
+    uint64_t since_ns; /* it had not called MPI at this time; 0: that is not known */
+    uint64_t next_ns;  /* the next look; UINT64_MAX: at the next scan */
+    uint64_t delay_ns;
+    bool found; /* it has MPI */
+    bool late;  /* it may have called MPI before the probes were attached */
+};
+
+/* A step has used a file that could not be probed. */
+struct uncovered {
+    uint32_t step;
+    const struct mpi_found *file;
+};
+
+struct mpi_finder {
+    struct mpi_probe *probe;
+    struct mpi_files *files;
+    struct process *processes;
+    size_t n_processes;
+    struct uncovered *uncovered;
+    size_t n_uncovered;
+};
+
+struct mpi_finder *mpi_finder_create(struct mpi_probe *probe)
+{
+    struct mpi_finder *finder = calloc(1, sizeof(*finder));
+
+    if (!finder)
+        return NULL;
+    finder->probe = probe;
+    finder->files = mpi_files_create(probe);
+    if (finder->files)
+        return finder;
+    free(finder);
+    return NULL;
+}
+
+void mpi_finder_destroy(struct mpi_finder *finder)
+{
+    if (!finder)
+        return;
+    mpi_files_destroy(finder->files);
+    free(finder->processes);
+    free(finder->uncovered);
+    free(finder);
+}
+
+static void expect_file(struct mpi_finder *finder, const char *path)
+{
+    _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0)
+        (void)mpi_files_look(finder->files, fd, path);
+}
+
+static void expect_directory(struct mpi_finder *finder, const char *directory)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        char pattern[PATH_MAX];
+        glob_t found;
+
+        if (snprintf(pattern, sizeof(pattern), "%s/%s", directory, patterns[i]) >=
+                (int)sizeof(pattern) ||
+            glob(pattern, 0, NULL, &found) != 0)
+            continue;
+        for (size_t j = 0; j < found.gl_pathc; j++)
+            expect_file(finder, found.gl_pathv[j]);
+        globfree(&found);
+    }
+}
+
+/* `below` each directory of a list as PATH. */
+static void expect_list(struct mpi_finder *finder, const char *list, const char *below)
+{
+    _free_ char *copy = list ? strdup(list) : NULL;
+    char *save = NULL;
+
+    for (char *word = copy ? strtok_r(copy, ":", &save) : NULL; word;
+         word = strtok_r(NULL, ":", &save)) {
+        _free_ char *directory = text_format("%s%s", word, below);
+
+        if (directory)
+            expect_directory(finder, directory);
+    }
+}
+
+void mpi_finder_expect(struct mpi_finder *finder, const char *libraries, const char *programs)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+        expect_directory(finder, directories[i]);
+    expect_list(finder, libraries, "");
+    expect_list(finder, programs, "/../lib");
+    expect_list(finder, programs, "/../lib64");
+}
+
+/* --- the files of a process ------------------------------------------------------------------- */
+
+static void note_uncovered(struct mpi_finder *finder, uint32_t step, const struct mpi_found *file)
+{
+    struct uncovered *grown;
+
+    for (size_t i = 0; i < finder->n_uncovered; i++)
+        if (finder->uncovered[i].step == step && finder->uncovered[i].file == file)
+            return;
+    grown = realloc(finder->uncovered, (finder->n_uncovered + 1) * sizeof(*grown));
+    if (!grown)
+        return;
+    finder->uncovered = grown;
+    grown[finder->n_uncovered++] = (struct uncovered){.step = step, .file = file};
+}
+
+static void look_at_file(struct mpi_finder *finder, struct process *process, const char *range,
+                         const char *path, bool named)
+{
+    static const struct mpi_found unreadable = {.name = "libmpi", .why = "cannot open the file"};
+    char link[128];
+    _close_ int fd = -1;
+    const struct mpi_found *file;
+
+    /* Leads to the file in any mount namespace, and if it was removed. */
+    (void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%.64s", process->pid, range);
+    fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        file = mpi_files_look(finder->files, fd, path);
+    else
+        file = named && errno != ENOENT ? &unreadable : NULL;
+    if (!file)
+        return;
+    process->found = true;
+    if (!file->attached_ns)
+        note_uncovered(finder, process->step, file);
+    else if (file->attached_ns > process->since_ns)
+        process->late = true;
+}
+
+/* Files that are called like MPI first, because the process is about to use them. */
+static void read_maps(struct mpi_finder *finder, struct process *process, FILE *maps, bool named)
+{
+    _free_ char *line = NULL;
+    size_t room = 0;
+    uint64_t before = 0;
+
+    rewind(maps);
+    while (getline(&line, &room, maps) > 0) {
+        char range[65], rights[5], path[PATH_MAX];
+        uint64_t inode;
+
+        /* PATH_MAX */
+        if (sscanf(line, "%64s %4s %*s %*s %" SCNu64 " %4095[^\n]", range, rights, &inode, path) !=
+                4 ||
+            rights[2] != 'x' || !inode || inode == before ||
+            (strstr(path, "/libmpi") != NULL) != named)
+            continue;
+        before = inode;
+        look_at_file(finder, process, range, path, named);
+    }
+}
+
+/* Returns false if the process has ended. */
+static bool look(struct mpi_finder *finder, struct process *process, uint64_t now)
+{
+    _fclose_ FILE *maps = NULL;
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", process->pid);
+    maps = fopen(path, "re");
+    if (!maps)
+        return false;
+    read_maps(finder, process, maps, true);
+    if (!process->found)
+        read_maps(finder, process, maps, false);
+    if (!process->found)
+        process->since_ns = now;
+    return true;
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* When the process was started or forked, CLOCK_MONOTONIC, rounded down; 0: that is not known. */
+static uint64_t start_of(uint32_t pid)
+{
+    uint64_t age, now, ticks, ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+    _fclose_ FILE *file = NULL;
+    char path[64], line[1024];
+    const char *rest;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    file = fopen(path, "re");
+    rest = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    if (!rest || sscanf(rest,
+                        ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                        " %*s %*s %" SCNu64,
+                        &ticks) != 1)
+        return 0;
+    age = clock_ns(CLOCK_BOOTTIME) - ticks * (NS_PER_S / ticks_per_s);
+    now = clock_ns(CLOCK_MONOTONIC);
+    return now > age ? now - age : 0;
+}
+
+static struct process *get_process(struct mpi_finder *finder, uint32_t step, uint32_t pid)
+{
+    struct process *grown;
+
+    for (size_t i = 0; i < finder->n_processes; i++)
+        if (finder->processes[i].pid == pid && finder->processes[i].step == step)
+            return &finder->processes[i];
+    grown = realloc(finder->processes, (finder->n_processes + 1) * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    finder->processes = grown;
+    grown[finder->n_processes] = (struct process){
+        .step = step, .pid = pid, .since_ns = start_of(pid), .next_ns = UINT64_MAX};
+    return &grown[finder->n_processes++];
+}
+
+void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg)
+{
+    struct process *process = get_process(arg, step, pid);
+
+    if (!process)
+        return;
+    process->since_ns = at_ns;
+    process->found = false;
+    process->delay_ns = NS_PER_MS;
+    process->next_ns = at_ns + process->delay_ns;
+}
+
+uint64_t mpi_finder_due(const struct mpi_finder *finder)
+{
+    uint64_t due = UINT64_MAX;
+
+    for (size_t i = 0; i < finder->n_processes; i++)
+        if (finder->processes[i].next_ns < due)
+            due = finder->processes[i].next_ns;
+    return due;
+}
+
+/* Look at a process and plan the next look. Returns false if it can be forgotten. */
+static bool visit(struct mpi_finder *finder, struct process *process, uint64_t now)
+{
+    bool alive = look(finder, process, now);
+
+    process->delay_ns *= 2;
+    process->next_ns = !alive || process->found || process->delay_ns > LAST_DELAY_NS
+                           ? UINT64_MAX
+                           : now + process->delay_ns;
+    return alive || process->late;
+}
+
+static void forget(struct mpi_finder *finder, size_t i)
+{
+    finder->processes[i] = finder->processes[--finder->n_processes];
+}
+
+void mpi_finder_look(struct mpi_finder *finder)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    for (size_t i = 0; i < finder->n_processes;) {
+        struct process *process = &finder->processes[i];
+
+        if (process->next_ns > now || visit(finder, process, now))
+            i++;
+        else
+            forget(finder, i);
+    }
+}
+
+void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    qsort(pids, n, sizeof(*pids), number_compare);
+    for (size_t i = 0; i < finder->n_processes;) {
+        const struct process *process = &finder->processes[i];
+
+        if (process->step == step && !process->late && !number_is_in(pids, n, process->pid))
+            forget(finder, i);
+        else
+            i++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct process *process = get_process(finder, step, pids[i]);
+
+        if (process && !process->found && process->next_ns == UINT64_MAX)
+            (void)look(finder, process, now);
+    }
+}
+
+int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
+{
+    uint64_t late = 0;
+    int r = 0;
+
+    /* The programs report those that called a function later. */
+    for (size_t i = 0; i < finder->n_processes; i++) {
+        const struct process *process = &finder->processes[i];
+
+        late += process->step == step && process->late &&
+                !mpi_probe_knows(finder->probe, step, process->pid);
+    }
+    if (late)
+        r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
+    for (size_t i = 0; r == 0 && i < finder->n_uncovered; i++) {
+        const struct uncovered *uncovered = &finder->uncovered[i];
+        char cause[512];
+
+        if (uncovered->step != step)
+            continue;
+        (void)snprintf(cause, sizeof(cause), MPI_CAUSE_LIBRARY "%.64s: %s", uncovered->file->name,
+                       uncovered->file->why);
+        r = completeness_add(&account->completeness, cause, 1, 0);
+    }
+    return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the MPI of processes. A process maps it after its start, so it is looked at several times
+ * in the first second after it has executed a program, and again at every reading. What it may have
+ * called before MPI was found is reported.
+ */
+#ifndef JOBIO_COLLECTOR_MPI_FINDER_H
+#define JOBIO_COLLECTOR_MPI_FINDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/mpi/files.h"
+#include "common/error.h"
+#include "common/mpi.h"
+
+struct mpi_finder;
+
+/* The probe must stay. Returns NULL on out-of-memory. */
+struct mpi_finder *mpi_finder_create(struct mpi_probe *probe);
+void mpi_finder_destroy(struct mpi_finder *finder); /* detaches; NULL is fine */
+
+/* Attach to libraries before a process maps them: those in the usual directories, in those of
+ * `libraries` (as LD_LIBRARY_PATH), and in the lib and lib64 beside those of `programs` (as PATH),
+ * where mpirun is. Both may be NULL. */
+void mpi_finder_expect(struct mpi_finder *finder, const char *libraries, const char *programs);
+
+/* A process has executed a program. As mpi_exec_f, `arg` is the finder. */
+void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg);
+/* When to call mpi_finder_look(), CLOCK_MONOTONIC; UINT64_MAX: not before the next exec. */
+uint64_t mpi_finder_due(const struct mpi_finder *finder);
+void mpi_finder_look(struct mpi_finder *finder);
+/* Look at all processes of a step: some have not executed a program, or have loaded MPI late. Sorts
+ * `pids`. */
+void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
+
+/* Add to the account of a step what was not covered. 0 or -ENOMEM. */
+int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account);
+
+#endif

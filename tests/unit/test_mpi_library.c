@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How MPI is recognised in a file: in this program, which has functions of that name, and in copies
+ * of it with other names. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/mpi/library.h"
+#include "common/cleanup.h"
+
+#define CODE_BYTES 8
+
+/* One address for both names, as in most libraries. */
+int PMPI_File_write(void);
+int MPI_File_write(void) __attribute__((alias("PMPI_File_write")));
+__attribute__((used)) int PMPI_File_write(void)
+{
+    return 111111;
+}
+
+/* Two addresses. */
+int PMPI_File_read_at_all_c(void);
+int MPI_File_read_at_all_c(void);
+__attribute__((used)) int PMPI_File_read_at_all_c(void)
+{
+    return 222222;
+}
+__attribute__((used)) int MPI_File_read_at_all_c(void)
+{
+    return 333333;
+}
+
+int PMPI_Init(void);
+__attribute__((used)) int PMPI_Init(void)
+{
+    return 444444;
+}
+
+/* A wrapper of a tool, which has no PMPI_File_sync. */
+int MPI_File_sync(void);
+__attribute__((used)) int MPI_File_sync(void)
+{
+    return 555555;
+}
+
+/* The mark of MPICH, and, when they are renamed, of Open MPI: the size of a byte is 1. */
+int MPIR_Dup_fn(void);
+__attribute__((used)) int MPIR_Dup_fn(void)
+{
+    return 666666;
+}
+extern uint64_t size1_mpibyte[8], size5_mpibyte[8];
+__attribute__((used)) uint64_t size1_mpibyte[8] = {0, 0, 0, 1, 0, 0, 0, 7};
+__attribute__((used)) uint64_t size5_mpibyte[8] = {0, 0, 0, 5, 1, 0, 0, 7};
+
+struct image {
+    char *bytes;
+    size_t n;
+};
+
+static void image_clear(struct image *image)
+{
+    free(image->bytes);
+}
+#define _image_ CLEANUP(image_clear) struct image
+
+static struct image image_read(const char *path)
+{
+    _close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct image image;
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    image = (struct image){malloc((size_t)st.st_size), (size_t)st.st_size};
+    assert_non_null(image.bytes);
+    assert_int_equal(pread(fd, image.bytes, image.n, 0), image.n);
+    return image;
+}
+
+/* Rename a symbol; the names have the same length. */
+static void image_rename(struct image *image, const char *from, const char *to)
+{
+    size_t n = strlen(from) + 1;
+    char *at = image->bytes;
+
+    assert_int_equal(strlen(to) + 1, n);
+    while ((at = memmem(at, image->n - (size_t)(at - image->bytes), from, n)))
+        memcpy(at, to, n);
+}
+
+static int read_image(const struct image *image, struct mpi_file *ret, struct error *error)
+{
+    _close_ int fd = memfd_create("image", MFD_CLOEXEC);
+
+    error->text[0] = '\0';
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, image->bytes, image->n, 0), image->n);
+    return mpi_library_read(fd, ret, error);
+}
+
+/* The file has the code of the function at this offset. */
+static void check_code(const struct image *image, uint64_t offset, int (*function)(void))
+{
+    assert_in_range(offset, 1, image->n - CODE_BYTES);
+    assert_memory_equal(image->bytes + offset, (const void *)function, CODE_BYTES);
+}
+
+static void test_functions(void **state)
+{
+    _image_ image = image_read("/proc/self/exe");
+    struct mpi_file file;
+    struct error error;
+    unsigned n = 0;
+
+    (void)state;
+    assert_int_equal(read_image(&image, &file, &error), 1);
+    assert_int_equal(file.layout, MPI_LAYOUT_MPICH);
+    check_code(&image, file.offsets[MPI_File_write_FUNCTION][0], PMPI_File_write);
+    assert_int_equal(file.offsets[MPI_File_write_FUNCTION][1], 0);
+    check_code(&image, file.offsets[MPI_File_read_at_all_c_FUNCTION][0], PMPI_File_read_at_all_c);
+    check_code(&image, file.offsets[MPI_File_read_at_all_c_FUNCTION][1], MPI_File_read_at_all_c);
+    check_code(&image, file.offsets[MPI_Init_FUNCTION][0], PMPI_Init);
+    for (unsigned i = 0; i < MPI_FUNCTION_COUNT; i++)
+        n += (file.offsets[i][0] != 0) + (file.offsets[i][1] != 0);
+    assert_int_equal(n, 4);
+}
+
+static void test_layouts(void **state)
+{
+    _image_ usual = image_read("/proc/self/exe"), other = image_read("/proc/self/exe");
+    _image_ unknown = image_read("/proc/self/exe");
+    struct mpi_file file;
+    struct error error;
+
+    (void)state;
+    image_rename(&usual, "size1_mpibyte", "ompi_mpi_byte");
+    assert_int_equal(read_image(&usual, &file, &error), 1);
+    assert_int_equal(file.layout, MPI_LAYOUT_OPEN_MPI);
+    image_rename(&other, "size5_mpibyte", "ompi_mpi_byte");
+    assert_int_equal(read_image(&other, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, "the layout of this build of Open MPI is not known");
+    image_rename(&unknown, "MPIR_Dup_fn", "None_Dup_fn");
+    assert_int_equal(read_image(&unknown, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, "it is neither Open MPI nor of the ABI of MPICH");
+}
+
+static void test_no_mpi(void **state)
+{
+    _image_ wrapper = image_read("/proc/self/exe");
+    static const char *const paths[] = {"/bin/sh", "/etc/passwd", "/dev/null"};
+    struct mpi_file file;
+    struct error error;
+
+    (void)state;
+    /* PMPI_Init alone is no MPI-IO. */
+    image_rename(&wrapper, "PMPI_File_write", "none_File_write");
+    image_rename(&wrapper, "PMPI_File_read_at_all_c", "none_File_read_at_all_c");
+    assert_int_equal(read_image(&wrapper, &file, &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        _close_ int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(mpi_library_read(fd, &file, &error), 0);
+    }
+}
+
+/* Users make these files: any result is right that does not read beyond the file. */
+static void test_damaged(void **state)
+{
+    _image_ image = image_read("/proc/self/exe");
+    _image_ copy = {malloc(image.n), image.n};
+    struct mpi_file file;
+    struct error error;
+
+    (void)state;
+    assert_non_null(copy.bytes);
+    srand(1);
+    for (unsigned i = 0; i < 300; i++) {
+        memcpy(copy.bytes, image.bytes, image.n);
+        /* The header, the tables at the end, and anything. */
+        for (unsigned j = 0; j < 1 + i % 8; j++) {
+            size_t range = i % 3 == 0 ? 64 : i % 3 == 1 ? 4096 : image.n;
+
+            copy.bytes[image.n - 1 - (size_t)rand() % range] = (char)rand();
+            copy.bytes[(size_t)rand() % range] = (char)rand();
+        }
+        copy.n = i % 4 ? image.n : (size_t)rand() % image.n;
+        (void)read_image(&copy, &file, &error);
+    }
+    copy.n = image.n;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_no_mpi),
+        cmocka_unit_test(test_damaged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
