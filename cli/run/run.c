@@ -21,12 +21,13 @@
 #include "common/clock.h"
 #include "common/job.h"
 #include "report/json/json.h"
+#include "report/text/mpi.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
 static const char help[] =
-    "usage: jobio run [--full] [--timeline] [--json] [--output FILE] [--html FILE] [--interval S]\n"
-    "       -- COMMAND...\n"
+    "usage: jobio run [--full] [--timeline] [--mpi] [--json] [--output FILE] [--html FILE]\n"
+    "       [--interval S] -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
     "jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
@@ -35,6 +36,7 @@ static const char help[] =
     "      --html FILE    a page for a browser too, with charts\n"
     "      --json         one JSON document instead of the text\n"
     "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
+    "      --mpi          the calls of MPI-IO, too, by class of function; only as root\n"
     "      --output FILE  write the report to FILE instead of stderr\n"
     "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...)\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
@@ -48,7 +50,7 @@ static const char help[] =
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
 struct run_options {
-    bool full, json, timeline;
+    bool full, json, timeline, mpi;
     const char *output, *html;
     uint64_t interval_ns;
 };
@@ -88,6 +90,8 @@ static int own_start(struct run *run, struct error *error)
 
     if (rc == 0)
         rc = child_create(&run->child, run->program, run->command, NULL, NULL, error);
+    if (rc == 0 && run->options->mpi)
+        rc = watch_add_mpi(run->watch, error);
     if (rc == 0)
         rc = watch_start(run->watch, child_pid(run->child), error);
     return rc;
@@ -199,9 +203,10 @@ static int write_page(const struct run *run, struct error *error)
 
 static int report_write(struct run *run, struct error *error)
 {
-    _free_ char *text = NULL, *curves = NULL;
+    _free_ char *text = NULL, *calls = NULL, *curves = NULL;
     FILE *out = run->output ? run->output : stderr;
     bool draw = run->options->timeline && !run->options->json;
+    bool list = run->options->mpi && !run->options->json;
     int rc;
 
     run->job->exit_status = child_status(run->child);
@@ -209,12 +214,16 @@ static int report_write(struct run *run, struct error *error)
         run->job->command = words_copy(run->command);
     output_set_stream(out);
     text = report_make(run);
+    if (list)
+        calls = report_mpi_text(run->job, 0);
     if (draw)
         curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());
-    if (!text || (draw && !curves))
+    if (!text || (list && !calls) || (draw && !curves))
         return error_errno(error, -ENOMEM, "write the report");
-    rc = fputs(text, out) < 0 || fputs(curves ? curves : "", out) < 0 || fflush(out) != 0 ? -errno
-                                                                                          : 0;
+    rc = fputs(text, out) < 0 || fputs(calls ? calls : "", out) < 0 ||
+                 fputs(curves ? curves : "", out) < 0 || fflush(out) != 0
+             ? -errno
+             : 0;
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
@@ -300,6 +309,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"html", 0, OPTION_TEXT, &options.html},
         {"json", 0, OPTION_FLAG, &options.json},
         {"timeline", 0, OPTION_FLAG, &options.timeline},
+        {"mpi", 0, OPTION_FLAG, &options.mpi},
         {"output", 0, OPTION_TEXT, &options.output},
         {"interval", 0, OPTION_SPAN, &options.interval_ns},
     };
@@ -319,6 +329,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
     if (rc < 0) {
         output_error("run: %s", error.text);
         return rc == -ENOENT ? CLI_NOT_FOUND : rc == -ENOMEM ? CLI_RUN_FAILED : CLI_NOT_EXECUTABLE;
+    }
+    if (options.mpi && geteuid() != 0) {
+        output_error("run: --mpi: only root can count MPI-IO");
+        return CLI_RUN_FAILED;
     }
     return run_command(&run, geteuid() == 0 ? &own : &asked);
 }

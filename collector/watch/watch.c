@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collector/watch/cgroup.h"
+#include "collector/watch/mpi.h"
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mounts/mounts.h"
 #include "collector/probe/probe.h"
@@ -25,6 +26,7 @@ struct watch {
     struct probe *probe;
     struct mounts *mounts;
     struct sampler *sampler;
+    struct watch_mpi *mpi; /* NULL: not counted */
     uint32_t step;
 };
 
@@ -46,6 +48,7 @@ void watch_destroy(struct watch *watch)
     mounts_destroy(watch->mounts);
     if (watch->probe)
         probe_linger(watch->probe, cgroup_top(watch->cgroup));
+    watch_mpi_destroy(watch->mpi);
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
     free(watch);
@@ -102,6 +105,11 @@ int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
     return 0;
 }
 
+int watch_add_mpi(struct watch *watch, struct error *error)
+{
+    return watch_mpi_create(&watch->mpi, watch->probe, watch->cgroup, error);
+}
+
 int watch_start(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
@@ -122,9 +130,17 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
 /* Rounded up, so that a reading is never early. */
 static int ms_until(uint64_t due_ns, uint64_t now)
 {
-    uint64_t ms = due_ns <= now ? 0 : (due_ns - now + NS_PER_MS - 1) / NS_PER_MS;
+    uint64_t ms = due_ns <= now ? 0 : (due_ns - now - 1) / NS_PER_MS + 1;
 
     return ms > 60000 ? 60000 : (int)ms;
+}
+
+static int ms_to_wait(const struct watch *watch)
+{
+    int reading = ms_until(watch->due_ns, boot_ns());
+    int look = ms_until(watch_mpi_due(watch->mpi), clock_ns(CLOCK_MONOTONIC));
+
+    return reading < look ? reading : look;
 }
 
 int watch_wait(struct watch *watch, int other_fd, struct error *error)
@@ -133,6 +149,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
         {.fd = other_fd, .events = POLLIN},
         {.fd = probe_fd(watch->probe), .events = POLLIN},
         {.fd = mounts_fd(watch->mounts), .events = POLLPRI},
+        {.fd = watch_mpi_fd(watch->mpi), .events = POLLIN},
     };
 
     for (;;) {
@@ -141,11 +158,13 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
 
         if (now >= watch->due_ns) {
             rc = sampler_read(watch->sampler, now, error);
+            if (watch->mpi)
+                watch_mpi_scan(watch->mpi, watch->step);
             watch->due_ns = now + watch->interval_ns;
         }
         if (rc < 0)
             return rc;
-        if (poll(polls, ARRAY_SIZE(polls), ms_until(watch->due_ns, boot_ns())) < 0) {
+        if (poll(polls, ARRAY_SIZE(polls), ms_to_wait(watch)) < 0) {
             if (errno == EINTR)
                 continue;
             return error_errno(error, -errno, "wait for the command");
@@ -154,6 +173,8 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
             rc = mounts_refresh(watch->mounts, error);
         if (rc == 0 && polls[1].revents)
             rc = sampler_name_new_mounts(watch->sampler, error);
+        if (rc == 0 && watch->mpi)
+            rc = watch_mpi_look(watch->mpi, error);
         if (rc < 0 || polls[0].revents)
             return rc;
     }
@@ -173,6 +194,8 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
         return error_prefix(error, rc, "the last reading");
     if (survivors)
         rc = sampler_mark_incomplete(watch->sampler, watch->step, "still-running", survivors, 0);
+    if (rc == 0 && watch->mpi)
+        rc = watch_mpi_read(watch->mpi, watch->step, &job->mpi, error);
     if (rc == 0)
         rc = sampler_account(watch->sampler, watch->step, &step);
     if (rc == 0)

@@ -14,6 +14,9 @@ struct watch;
 /* Load the programs and make the cgroup. interval_ns: of the readings that find the peaks. Errors
  * of probe_create() and cgroup_create(). */
 int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error);
+/* Count MPI-IO, too, from the start of the command on. Fork its process before: this may raise the
+ * limit of descriptors. Errors of mpi_probe_create(). */
+int watch_add_mpi(struct watch *watch, struct error *error);
 /* Stop counting: release remaining processes and remove the cgroup. Errors of cgroup_remove(). */
 int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
@@ -26,7 +29,7 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error);
 int watch_wait(struct watch *watch, int other_fd, struct error *error);
 
 /* The command has ended: the last reading, into the sums of *job (mounts, completeness, elapsed
- * time, waits, unsupported). Processes that still run are the cause "still-running". */
+ * time, waits, unsupported, MPI). Processes that still run are the cause "still-running". */
 int watch_end(struct watch *watch, struct job_account *job, struct error *error);
 
 #endif

@@ -84,7 +84,7 @@ room collector/mpi collector/probe common
 room collector/deliver collector/http collector/store report/prometheus report/rows common
 room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
-room collector/watch collector/sample collector/mounts collector/probe collector/cgroup common
+room collector/watch collector/sample collector/mpi collector/mounts collector/probe collector/cgroup common
 room collector/track collector/sample collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common

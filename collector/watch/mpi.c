@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/watch/mpi.h"
+
+#include <stdlib.h>
+
+#include "collector/mpi/finder.h"
+#include "collector/probe/mpi.h"
+#include "common/cleanup.h"
+
+#define MAX_PROCESSES 16384
+
+struct watch_mpi {
+    const struct cgroup *cgroup;
+    struct mpi_probe *probe;
+    struct mpi_finder *finder;
+    uint32_t pids[MAX_PROCESSES];
+};
+
+void watch_mpi_destroy(struct watch_mpi *mpi)
+{
+    if (!mpi)
+        return;
+    mpi_finder_destroy(mpi->finder);
+    mpi_probe_destroy(mpi->probe);
+    free(mpi);
+}
+DEFINE_CLEANUP(struct watch_mpi, watch_mpi_destroy)
+DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
+
+int watch_mpi_create(struct watch_mpi **ret, const struct probe *probe, const struct cgroup *cgroup,
+                     struct error *error)
+{
+    CLEANUP(watch_mpi_destroyp) struct watch_mpi *mpi = calloc(1, sizeof(*mpi));
+    int rc = mpi ? mpi_probe_create(&mpi->probe, probe, error)
+                 : error_errno(error, -ENOMEM, "count MPI");
+
+    if (rc < 0)
+        return rc;
+    mpi->cgroup = cgroup;
+    mpi->finder = mpi_finder_create(mpi->probe);
+    if (!mpi->finder)
+        return error_errno(error, -ENOMEM, "count MPI");
+    mpi_finder_expect(mpi->finder, getenv("LD_LIBRARY_PATH"), getenv("PATH"));
+    *ret = TAKE_PTR(mpi);
+    return 0;
+}
+
+int watch_mpi_fd(const struct watch_mpi *mpi)
+{
+    return mpi ? mpi_probe_fd(mpi->probe) : -1;
+}
+
+uint64_t watch_mpi_due(const struct watch_mpi *mpi)
+{
+    return mpi ? mpi_finder_due(mpi->finder) : UINT64_MAX;
+}
+
+int watch_mpi_look(struct watch_mpi *mpi, struct error *error)
+{
+    int rc = mpi_probe_execs(mpi->probe, mpi_finder_exec, mpi->finder, error);
+
+    if (rc == 0)
+        mpi_finder_look(mpi->finder);
+    return rc;
+}
+
+void watch_mpi_scan(struct watch_mpi *mpi, uint32_t step)
+{
+    size_t n = cgroup_tasks(mpi->cgroup, mpi->pids, MAX_PROCESSES);
+
+    mpi_finder_scan(mpi->finder, step, mpi->pids, n);
+}
+
+int watch_mpi_read(struct watch_mpi *mpi, uint32_t step, struct mpi_account **ret,
+                   struct error *error)
+{
+    CLEANUP(mpi_account_destroyp) struct mpi_account *account = calloc(1, sizeof(*account));
+    int rc = account ? mpi_probe_read(mpi->probe, step, account, error) : -ENOMEM;
+
+    if (rc == 0)
+        rc = mpi_finder_report(mpi->finder, step, account);
+    if (rc < 0)
+        return rc == -ENOMEM ? error_errno(error, rc, "count MPI") : rc;
+    *ret = TAKE_PTR(account);
+    return 0;
+}
