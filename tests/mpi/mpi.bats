@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The counters of MPI-IO against programs that know what they call, with MPICH and Open MPI, on the
+# running kernel. As root; BUILD: the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    local here=$BATS_TEST_DIRNAME mpi
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export D=$BATS_FILE_TMPDIR PATH=$BUILD:$PATH
+    for mpi in mpich openmpi; do
+        mpicc.$mpi -O1 -o "$D/calls.$mpi" "$here/calls.c"
+        mpicc.$mpi -O1 -o "$D/killed.$mpi" "$here/killed.c"
+        mpifort.$mpi -O1 -cpp -o "$D/fortran.$mpi" "$here/calls.f90"
+        mpifort.$mpi -O1 -cpp -DF08 -o "$D/fortran08.$mpi" "$here/calls.f90"
+    done
+    mpicc.mpich -O1 -c -o "$D/loaded.o" "$here/loaded.c"
+    cc -o "$D/loaded" "$D/loaded.o" -ldl
+    cc -shared -fPIC -o "$D/libmpi.so.99" "$here/unknown.c"
+    cc -DPROGRAM -o "$D/unknown" "$here/unknown.c" -Wl,--no-as-needed,-rpath,"$D" "$D/libmpi.so.99"
+    MPICH=$(ldconfig -p | sed -n 's|.*libmpich\.so\.12 .*=> ||p' | head -n 1)
+    export MPICH
+}
+
+setup() {
+    rm -f "$D"/file* "$D/json" "$D/truth"
+}
+
+# count RANKS MPI PROGRAM...: run it; the document in $D/json, its output in $D/truth
+count() {
+    local ranks=$1 mpi=$2 options=()
+    shift 2
+    [ $mpi = mpich ] || options=(--oversubscribe)
+    rm -f "$D/file"
+    jobio run --mpi --json --output "$D/json" -- \
+        mpirun.$mpi "${options[@]}" -n "$ranks" "$@" > "$D/truth"
+}
+
+# the same lines as calls.c prints
+counted() {
+    jq -r '.mpi.calls | to_entries[] | .value as $c
+        | "\(.key) \($c.calls) \($c.errors) \($c.bytes) \($c.requested_bytes) \($c.unknown_calls)"' "$D/json"
+}
+
+is_true() {
+    diff <(sort "$D/truth") <(counted | sort)
+    # Each call is in the histogram of latencies, each with bytes in that of sizes.
+    jq -e '[.mpi.calls[] | (.latency_log2 | add) == .calls and .time_ns > 0] | all' "$D/json"
+    jq -e '[.mpi.calls | to_entries[] | select(.key | test("^(read|write)")).value
+        | (.size_log2 | add) == .calls - .errors - .unknown_calls] | all' "$D/json"
+}
+
+is_complete() {
+    jq -e '.mpi.complete and .mpi.incomplete == []' "$D/json" || { jq .mpi.incomplete "$D/json"; false; }
+}
+
+# Some calls were counted; if any were missed, the report says so.
+is_true_or_incomplete() {
+    jq -c .mpi.incomplete "$D/json"
+    [ -n "$(counted)" ]
+    diff <(sort "$D/truth") <(counted | sort) || [ "$(jq .mpi.complete "$D/json")" = false ]
+}
+
+# has_cause CAUSE COUNT
+has_cause() {
+    jq -c .mpi.incomplete "$D/json"
+    jq -e --arg cause "$1" --argjson count "$2" \
+        '.mpi.incomplete == [{cause: $cause, count: $count}]' "$D/json"
+}
+
+@test "every class of functions is counted exactly" {
+    for mpi in mpich openmpi; do
+        for ranks in 1 3; do
+            echo "$mpi, $ranks ranks"
+            count $ranks $mpi "$D/calls.$mpi" "$D/file"
+            is_true
+            is_complete
+        done
+    done
+}
+
+@test "Fortran programs are counted once" {
+    for program in fortran fortran08; do
+        for mpi in mpich openmpi; do
+            echo "$program.$mpi"
+            count 2 $mpi "$D/$program.$mpi" "$D/file"
+            printf '%s\n' "open 2 0 0 0 0" "close 2 0 0 0 0" "write 10 0 10000 0 0" \
+                "write_all 10 0 0 10000 0" "read 10 0 0 10000 0" "read_all 10 0 10000 0 0" > "$D/truth"
+            is_true
+            is_complete
+        done
+    done
+}
+
+@test "two implementations in one run are counted together" {
+    cat > "$D/both" <<END
+mpirun.mpich -n 2 $D/calls.mpich $D/file1 > $D/truth1 &
+mpirun.openmpi --oversubscribe -n 2 $D/calls.openmpi $D/file2 > $D/truth2
+wait
+END
+    jobio run --mpi --json --output "$D/json" -- sh "$D/both"
+    awk '{ n[$1] += $2; e[$1] += $3; b[$1] += $4; r[$1] += $5; u[$1] += $6 }
+        END { for (c in n) print c, n[c], e[c], b[c], r[c], u[c] }' "$D/truth1" "$D/truth2" > "$D/truth"
+    is_true
+    is_complete
+}
+
+@test "a process that is killed in a call is reported" {
+    for mpi in mpich openmpi; do
+        run ! count 2 $mpi "$D/killed.$mpi" "$D/file"
+        counted
+        [ "$(counted)" = "open 2 0 0 0 0" ]
+        has_cause return-not-seen 1
+    done
+}
+
+@test "a library in an unusual place is found in the processes" {
+    mkdir -p "$D/lib"
+    cp -L "$MPICH" "$D/lib/libmpich.so.12"
+    mpicc.mpich -O1 -o "$D/calls.own" "$BATS_TEST_DIRNAME/calls.c" -Wl,--disable-new-dtags,-rpath,"$D/lib"
+    ldd "$D/calls.own" | grep "$D/lib/libmpich"
+    count 2 mpich "$D/calls.own" "$D/file"
+    is_true_or_incomplete
+    # Beside a directory in PATH, as for mpirun, it is found before it is used.
+    mkdir "$D/bin"
+    PATH=$PATH:$D/bin count 2 mpich "$D/calls.own" "$D/file"
+    is_true
+    is_complete
+}
+
+@test "a library in another mount namespace is found" {
+    mkdir -p "$D/hidden"
+    cat > "$D/in_namespace" <<END
+mount -t tmpfs none $D/hidden
+cp -L $MPICH $D/hidden/libmpich.so.12
+export LD_LIBRARY_PATH=$D/hidden
+exec $D/calls.mpich $D/file
+END
+    jobio run --mpi --json --output "$D/json" -- unshare -m --propagation private sh "$D/in_namespace" > "$D/truth"
+    is_true_or_incomplete
+}
+
+@test "a library that a program loads while it runs is found" {
+    mkdir -p "$D/plugin"
+    cp -L "$MPICH" "$D/plugin/libmpich.so.12"
+    printf '%s\n' "open 1 0 0 0 0" "close 1 0 0 0 0" "write 10 0 10000 0 0" "read_all 10 0 10000 0 0" > "$D/truth"
+    jobio run --mpi --json --output "$D/json" -- "$D/loaded" "$D/plugin/libmpich.so.12" "$D/file" later
+    is_true
+    is_complete
+    # Nothing shows that it had not called MPI-IO before.
+    jobio run --mpi --json --interval 4s --output "$D/json" -- \
+        "$D/loaded" "$D/plugin/libmpich.so.12" "$D/file" at-once
+    is_true
+    has_cause started-before-probes 1
+}
+
+@test "a library of no known implementation is reported as not covered" {
+    jobio run --mpi --json --output "$D/json" -- "$D/unknown"
+    [ -z "$(counted)" ]
+    has_cause "not-covered: libmpi.so.99: it is neither Open MPI nor of the ABI of MPICH" 1
+}
+
+@test "a process that was forked before a reading has nothing missing" {
+    mkfifo "$D/file"
+    jobio run --mpi --json --output "$D/json" -- env LD_PRELOAD="$MPICH" bash -c "(read -t 2.5 <> '$D/file'); :"
+    jq -e '.mpi == {complete: true, incomplete: [], calls: {}}' "$D/json"
+}
+
+@test "a command without MPI has no calls" {
+    jobio run --mpi --json --output "$D/json" -- ls /etc > /dev/null
+    jq -e '.mpi == {complete: true, incomplete: [], calls: {}}' "$D/json"
+    jobio run --json --output "$D/json" -- ls /etc > /dev/null
+    jq -e 'has("mpi") | not' "$D/json"
+}
+
+@test "the document follows its schema, and the table has each class" {
+    count 1 mpich "$D/calls.mpich" "$D/file"
+    "$BATS_TEST_DIRNAME/../cli/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$D/json"
+    rm -f "$D/file"
+    jobio run --mpi --output "$D/text" -- mpirun.mpich -n 1 "$D/calls.mpich" "$D/file"
+    cat "$D/text"
+    grep -E '^MPI-IO +calls +bytes' "$D/text"
+    grep -E '^write_all_split +4 ' "$D/text"
+}
