@@ -27,11 +27,13 @@ static const char *const directories[] = {
 
 struct process {
     uint32_t step, pid;
-    uint64_t since_ns; /* it had not called MPI at this time; 0: that is not known */
-    uint64_t next_ns;  /* the next look; UINT64_MAX: at the next scan */
+    /* Until then it had not called an MPI that is not found yet; 0: that is not known. */
+    uint64_t since_ns;
+    uint64_t next_ns; /* the next look; UINT64_MAX: at the next scan */
     uint64_t delay_ns;
     bool found; /* it has MPI */
     bool late;  /* it may have called MPI before the probes were attached */
+    bool again; /* the same for another MPI than the first one that was found */
 };
 
 /* A step has used a file that could not be probed. */
@@ -144,6 +146,7 @@ static void look_at_file(struct mpi_finder *finder, struct process *process, con
     char link[128];
     _close_ int fd = -1;
     const struct mpi_found *file;
+    bool again;
 
     /* Leads to the file in any mount namespace, and if it was removed. */
     (void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%.64s", process->pid, range);
@@ -154,11 +157,12 @@ static void look_at_file(struct mpi_finder *finder, struct process *process, con
         file = named && errno != ENOENT ? &unreadable : NULL;
     if (!file)
         return;
+    again = process->found;
     process->found = true;
     if (!file->attached_ns)
         note_uncovered(finder, process->step, file);
     else if (file->attached_ns > process->since_ns)
-        process->late = true;
+        *(again ? &process->again : &process->late) = true;
 }
 
 /* Files that are called like MPI first, because the process is about to use them. */
@@ -197,8 +201,7 @@ static bool look(struct mpi_finder *finder, struct process *process, uint64_t no
     read_maps(finder, process, maps, true);
     if (!process->found)
         read_maps(finder, process, maps, false);
-    if (!process->found)
-        process->since_ns = now;
+    process->since_ns = process->found ? clock_ns(CLOCK_MONOTONIC) : now;
     return true;
 }
 
@@ -263,6 +266,11 @@ uint64_t mpi_finder_due(const struct mpi_finder *finder)
     return due;
 }
 
+static bool may_have_missed(const struct process *process)
+{
+    return process->late || process->again;
+}
+
 /* Look at a process and plan the next look. Returns false if it can be forgotten. */
 static bool visit(struct mpi_finder *finder, struct process *process, uint64_t now)
 {
@@ -272,7 +280,7 @@ static bool visit(struct mpi_finder *finder, struct process *process, uint64_t n
     process->next_ns = !alive || process->found || process->delay_ns > LAST_DELAY_NS
                            ? UINT64_MAX
                            : now + process->delay_ns;
-    return alive || process->late;
+    return alive || may_have_missed(process);
 }
 
 static void forget(struct mpi_finder *finder, size_t i)
@@ -302,7 +310,8 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
     for (size_t i = 0; i < finder->n_processes;) {
         const struct process *process = &finder->processes[i];
 
-        if (process->step == step && !process->late && !number_is_in(pids, n, process->pid))
+        if (process->step == step && !may_have_missed(process) &&
+            !number_is_in(pids, n, process->pid))
             forget(finder, i);
         else
             i++;
@@ -310,7 +319,7 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
     for (size_t i = 0; i < n; i++) {
         struct process *process = get_process(finder, step, pids[i]);
 
-        if (process && !process->found && process->next_ns == UINT64_MAX)
+        if (process && process->next_ns == UINT64_MAX)
             (void)look(finder, process, now);
     }
 }
@@ -324,8 +333,9 @@ int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi
     for (size_t i = 0; i < finder->n_processes; i++) {
         const struct process *process = &finder->processes[i];
 
-        late += process->step == step && process->late &&
-                !mpi_probe_knows(finder->probe, step, process->pid);
+        late += process->step == step &&
+                (process->again ||
+                 (process->late && !mpi_probe_knows(finder->probe, step, process->pid)));
     }
     if (late)
         r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
 #include "collector/mpi/library.h"
 
 #include <fcntl.h>
@@ -16,6 +17,11 @@ static const char *const names[MPI_FUNCTION_COUNT] = {MPI_FUNCTIONS(FUNCTION_NAM
 #define OPEN_MPI_TYPE "ompi_mpi_byte"
 static const char *const mpich_symbols[] = {"MPIR_Dup_fn", "MPIR_Process"};
 
+/* What stripping leaves of an implementation that is linked statically: a function's name, for
+ * errors, and names that only an implementation has. */
+static const char *const function_texts[] = {"MPI_File_open", "MPI_FILE_OPEN"};
+static const char *const own_texts[] = {"MPIR_CVAR_", "ompi_"};
+
 /* The library of the standard ABI of MPI 5 has the functions, but other types. */
 #define STANDARD_ABI "libmpi_abi"
 
@@ -28,7 +34,8 @@ struct library {
     Elf *elf;
     uint64_t functions[MPI_FUNCTION_COUNT], aliases[MPI_FUNCTION_COUNT]; /* addresses; 0: none */
     uint64_t open_mpi_type;
-    bool mpich, standard;
+    bool mpich, standard, named;
+    bool stripped; /* it has no symbols but those of shared libraries */
 };
 
 static bool is_symbol_table(const GElf_Shdr *header)
@@ -81,6 +88,7 @@ static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr
                                ? elf_strptr(library->elf, header->sh_link, entry.d_un.d_val)
                                : NULL;
 
+        library->named |= name != NULL;
         if (name)
             library->standard = !strncmp(name, STANDARD_ABI, strlen(STANDARD_ABI));
     }
@@ -153,6 +161,7 @@ static void read_sections(struct library *library)
 
         if (!gelf_getshdr(section, &header))
             continue;
+        library->stripped &= header.sh_type != SHT_SYMTAB;
         if (is_symbol_table(&header))
             read_symbols(library, section, &header);
         else if (header.sh_type == SHT_DYNAMIC)
@@ -160,9 +169,54 @@ static void read_sections(struct library *library)
     }
 }
 
+static bool has_text(const Elf_Data *data, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memmem(data->d_buf, data->d_size, texts[i], strlen(texts[i])))
+            return true;
+    return false;
+}
+
+/* Returns whether it is an executable that has MPI linked statically, of which only texts are left.
+ */
+static bool has_hidden_functions(const struct library *library)
+{
+    bool function = false, own = false;
+    Elf_Scn *section = NULL;
+
+    if (!library->stripped || library->named)
+        return false;
+    while ((!function || !own) && (section = elf_nextscn(library->elf, section))) {
+        GElf_Shdr header;
+        const Elf_Data *data;
+
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
+            (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
+            continue;
+        data = elf_rawdata(section, NULL);
+        if (!data || !data->d_buf)
+            continue;
+        function = function || has_text(data, function_texts, ARRAY_SIZE(function_texts));
+        own = own || has_text(data, own_texts, ARRAY_SIZE(own_texts));
+    }
+    return function && own;
+}
+
+/* Returns as mpi_library_read(). */
+static int find_functions(struct library *library, struct mpi_file *ret, struct error *error)
+{
+    read_sections(library);
+    if (fill_offsets(library, ret))
+        return find_layout(library, &ret->layout, error) < 0 ? -ENOTSUP : 1;
+    return has_hidden_functions(library)
+               ? error_set(error, -ENOTSUP,
+                           "MPI is linked statically, and its symbols are stripped")
+               : 0;
+}
+
 int mpi_library_read(int fd, struct mpi_file *ret, struct error *error)
 {
-    struct library library = {.fd = fd};
+    struct library library = {.fd = fd, .stripped = true};
     struct stat st;
     int r = 0;
 
@@ -176,11 +230,8 @@ int mpi_library_read(int fd, struct mpi_file *ret, struct error *error)
     if (!library.elf)
         return error_set(error, -EIO, "cannot read the file: %s", elf_errmsg(-1));
     *ret = (struct mpi_file){0};
-    if (elf_kind(library.elf) == ELF_K_ELF) {
-        read_sections(&library);
-        if (fill_offsets(&library, ret))
-            r = find_layout(&library, &ret->layout, error) < 0 ? -ENOTSUP : 1;
-    }
+    if (elf_kind(library.elf) == ELF_K_ELF)
+        r = find_functions(&library, ret, error);
     (void)elf_end(library.elf);
     return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loads MPI when jobio looks at this process only at its readings, starts MPI at once or when jobio
- * has had the time to find the library, and then writes and reads 10 blocks of 1000 bytes.
+ * has had the time to find the library, and then writes and reads 10 blocks of 1000 bytes. Has
+ * OTHER loaded from its start, and does not use it.
  *
- * usage: loaded LIBRARY FILE at-once|later */
+ * usage: loaded LIBRARY FILE at-once|later [OTHER] */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -31,8 +32,9 @@ static void *load(const char *path)
 int main(int argc, char **argv)
 {
     static char data[BLOCK];
-    void *library = argc == 4 ? load(argv[1]) : NULL;
-    bool later = argc == 4 && !strcmp(argv[3], "later");
+    bool other = argc < 5 || dlopen(argv[4], RTLD_NOW);
+    void *library = argc >= 4 && other ? load(argv[1]) : NULL;
+    bool later = argc >= 4 && !strcmp(argv[3], "later");
     MPI_Status status;
     MPI_File file;
 

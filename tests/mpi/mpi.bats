@@ -155,10 +155,34 @@ END
     has_cause started-before-probes 1
 }
 
+@test "a second library of a process is found at a reading, and reported" {
+    mkdir -p "$D/second"
+    cp -L "$MPICH" "$D/second/libmpich.so.12"
+    printf '%s\n' "open 1 0 0 0 0" "close 1 0 0 0 0" "write 10 0 10000 0 0" "read_all 10 0 10000 0 0" > "$D/truth"
+    jobio run --mpi --json --output "$D/json" -- \
+        "$D/loaded" "$D/second/libmpich.so.12" "$D/file" later "$MPICH"
+    is_true
+    has_cause started-before-probes 1
+}
+
 @test "a library of no known implementation is reported as not covered" {
     jobio run --mpi --json --output "$D/json" -- "$D/unknown"
     [ -z "$(counted)" ]
     has_cause "not-covered: libmpi.so.99: it is neither Open MPI nor of the ABI of MPICH" 1
+}
+
+@test "a stripped executable that has MPI linked statically is reported as not covered" {
+    mpicc.mpich -O1 -c -o "$D/static.o" "$BATS_TEST_DIRNAME/calls.c"
+    # shellcheck disable=SC2046 # the libraries that MPICH itself needs
+    cc -o "$D/static" "$D/static.o" -l:libmpich.a \
+        $(readelf -d "$MPICH" | sed -n 's/.*NEEDED.*\[\(.*\)\]/-l:\1/p') -lm
+    count 2 mpich "$D/static" "$D/file"
+    is_true
+    is_complete
+    strip "$D/static"
+    count 2 mpich "$D/static" "$D/file"
+    [ -z "$(counted)" ]
+    has_cause "not-covered: static: MPI is linked statically, and its symbols are stripped" 1
 }
 
 @test "a process that was forked before a reading has nothing missing" {
