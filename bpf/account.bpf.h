@@ -66,14 +66,28 @@ struct call {
     struct super_block *sb; /* that super block, only for bpf_probe_read */
     __s64 result;           /* below 0: a negative errno */
     __u64 time_ns;
-    bool missed;        /* it had to read something into the page cache */
+    __u8 missed;        /* it had to read something into the page cache */
     bool bypassed;      /* it bypassed the page cache */
-    bool async;         /* no thread waited */
+    __u8 async;         /* no thread waited, and time_ns does not count */
     __u32 order;        /* enum order, of a read or write */
     __u64 *wait_ns;     /* the thread's sum of time in counted calls; NULL: time_ns is not known */
-    struct hint *hints; /* ACCOUNT_HINTS of the thread, of this generation; NULL: none */
+    struct hint *hints; /* ACCOUNT_HINTS of the thread, of the generation of `who`; NULL: none */
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
 };
+
+/*
+ * A test for each use of these two members, instead of one that sets wait_ns or hints to NULL: the
+ * verifier would walk all that follows for each of the four outcomes.
+ */
+static __always_inline bool call_is_timed(const struct call *call)
+{
+    return call->wait_ns && !call->async;
+}
+
+static __always_inline bool call_has_hints(const struct call *call)
+{
+    return call->hints && call->who.generation == levels.generation;
+}
 
 static __always_inline struct hint *hint_of(struct hint *hints, enum io_op op, __u32 dev)
 {
@@ -403,7 +417,7 @@ static __always_inline struct account_value *account_find(const struct call *cal
     struct account_value *value;
     struct hint *hint = NULL;
 
-    if (call->hints) {
+    if (call_has_hints(call)) {
         hint = hint_of(call->hints, call->op, call->dev);
         value = account_hinted(hint, call->op, call->dev, shard);
         if (value)
@@ -427,7 +441,7 @@ static __always_inline void account_time(const struct call *call, struct account
 {
     __u64 wait_ns;
 
-    if (!call->wait_ns)
+    if (!call_is_timed(call))
         return;
     wait_ns = *call->wait_ns + call->time_ns;
     *call->wait_ns = wait_ns;
@@ -496,7 +510,7 @@ static __always_inline void account_fill(const struct call *call, __u32 kind)
 static __always_inline void account_uncached(const struct call *call, struct account_value *value)
 {
     add(&value->uncached_bytes, call->result);
-    if (!call->bypassed && call->wait_ns)
+    if (!call->bypassed && call_is_timed(call))
         account_fill(call, IO_FILL_COUNT);
 }
 
@@ -515,7 +529,7 @@ static __always_inline void account_add(const struct call *call, struct account_
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);
-        if (call->op == IO_READ && (call->missed || call->bypassed || !call->wait_ns))
+        if (call->op == IO_READ && (call->missed || call->bypassed || !call_is_timed(call)))
             account_uncached(call, value);
     }
     account_time(call, value);

@@ -166,7 +166,7 @@ static __noinline int fault_account(struct task_record *task, enum io_op op, __s
     call.time_ns = bpf_ktime_get_ns() - task->fault_start;
     if (waits)
         call.wait_ns = &task->wait_ns;
-    call.hints = task_hints(task);
+    call.hints = task->hints;
     value = account_find(&call);
     if (!value)
         return 0;

@@ -85,6 +85,7 @@ static __always_inline void task_stay_outside(struct task_record *task, __u32 ge
         task = task_take_slot(current_task());
     if (!task || task->frame)
         return;
+    fill_lose(task);
     task->who.key = 0;
     task->who.cgroup = cgroup;
     task->who.shard_mask = WHO_NO_STEP;
@@ -100,8 +101,6 @@ static __noinline struct task_record *task_join(struct task_record *task)
     __u64 cgroup = bpf_get_current_cgroup_id(); /* before the search, as in who_find() */
     struct who who = {};
 
-    if (task)
-        fill_flush(task);
     if (!who_find(&who, current)) {
         task_stay_outside(task, generation, cgroup);
         return NULL;
@@ -112,8 +111,10 @@ static __noinline struct task_record *task_join(struct task_record *task)
         account_lost(who.key, LOST_LATENCIES, 1);
         return NULL;
     }
-    if (task->who.key != who.key)
+    if (task->who.key != who.key) {
+        fill_lose(task);
         task->wait_ns = chain_start(who.key);
+    }
     task->who = who;
     task->async = !!(TASK_READ(current, flags) & PF_IO_WORKER);
     task->plain = task->async ? 0 : who.generation;
@@ -131,12 +132,13 @@ static __always_inline struct task_record *task_enter(void)
     return who_is_outside() ? NULL : task_join(task);
 }
 
-/* The return of the task's outermost call was not seen. */
+/* The return of the task's outermost call was not seen. Its pages are added to the counters when
+ * the task's next call ends. */
 static __always_inline void call_end_lost(struct task_record *task)
 {
     account_lost(task->who.key, LOST_ENDS, 1);
     task->frame = 0;
-    fill_flush(task);
+    task->fill.inode = 0;
 }
 
 /* Note the entry of the outermost call; `argument` is the index of its witness. Returns false if
@@ -187,12 +189,12 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
             call->async = task->async;
-            call->wait_ns = call->async ? NULL : &task->wait_ns;
+            call->wait_ns = &task->wait_ns;
             call->who = task->who;
             call->missed = task->missed;
             call->dev = task->reached;
             call->sb = (struct super_block *)task->reached_sb;
-            call->hints = task_hints(task);
+            call->hints = task->hints;
             task->frame = 0;
             fill_flush(task);
             return true;

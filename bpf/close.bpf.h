@@ -49,7 +49,7 @@ static __always_inline void close_flushed(const struct call *call)
         add_u32(&value->errors);
         account_errno(call->who.key, account_where(call, 0), call->result, address_of(value));
     }
-    if (!call->wait_ns)
+    if (!call_is_timed(call))
         return;
     close_add_time(call, value);
     raise_to(&value->max_ns, call->time_ns);
@@ -66,7 +66,7 @@ static __always_inline void close_released(const struct call *call, __u64 flush_
     add(&value->requests, 1);
     if (call->async)
         add_u32(&value->async_requests);
-    if (!call->wait_ns)
+    if (!call_is_timed(call))
         return;
     close_add_time(call, value);
     raise_to(&value->max_ns, time_ns);

@@ -9,27 +9,35 @@
 
 const volatile __u64 page_size = 4096;
 
-/* Add the current task's pages to the counters. Not static: see bpf/who.bpf.h. */
-__noinline int fill_count(void)
+/* Add the current task's pages of one kind to the counters. Not static: see bpf/who.bpf.h. */
+__noinline int fill_count_kind(__u32 kind)
 {
     struct task_record *task = task_find();
     struct call call = {};
     __u64 bytes;
 
-    if (!task)
+    if (!task || kind >= IO_FILL_COUNT || !task->fill.pages[kind])
         return 0;
     call.who = task->who;
     call.dev = task->fill.dev;
-    for (int kind = 0; kind < IO_FILL_COUNT; kind++) {
-        bytes = task->fill.pages[kind] * page_size;
-        if (!bytes)
-            continue;
-        account_cache(call.who.key, account_where(&call, account_shard(&call.who)), task->fill.sb,
-                      bytes, kind);
-        task->fill.pages[kind] = 0;
-        task->fault_bytes += bytes;
-    }
-    task->fill.sb = task->fill.inode = 0;
+    bytes = task->fill.pages[kind] * page_size;
+    account_cache(call.who.key, account_where(&call, account_shard(&call.who)), task->fill.sb,
+                  bytes, kind);
+    task->fill.pages[kind] = 0;
+    task->fault_bytes += bytes;
+    return 0;
+}
+
+/* Add the current task's pages to the counters. */
+__noinline int fill_count(void)
+{
+    struct task_record *task;
+
+    for (int kind = 0; kind < IO_FILL_COUNT; kind++)
+        fill_count_kind(kind);
+    task = task_find();
+    if (task)
+        task->fill.sb = task->fill.inode = 0;
     return 0;
 }
 
@@ -38,6 +46,24 @@ static __always_inline void fill_flush(const struct task_record *task)
 {
     if (task->fill.sb)
         fill_count();
+}
+
+/* The task leaves its step in mid-call, with pages that are not in the counters. The programs for
+ * entries do not count them, because the verifier would then check, for each of these programs, the
+ * functions that do, which are larger than the rest of it. */
+static __noinline int fill_lose(struct task_record *task)
+{
+    __u64 pages = 0;
+
+    if (!task->fill.sb)
+        return 0;
+    for (int kind = 0; kind < IO_FILL_COUNT; kind++) {
+        pages += task->fill.pages[kind];
+        task->fill.pages[kind] = 0;
+    }
+    account_lost(task->who.key, LOST_FILLS, pages * page_size);
+    task->fill.sb = task->fill.inode = 0;
+    return 0;
 }
 
 /* The next pages are added to this super block for this reason (enum io_fill). */

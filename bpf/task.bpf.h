@@ -90,17 +90,6 @@ static __always_inline struct task_record *task_find(void)
     return task_stored(&tasks);
 }
 
-/* Returns the task's hints, NULL if the set of steps has changed since they were stored. */
-static __always_inline struct hint *task_hints(struct task_record *task)
-{
-    struct hint *hints = task->who.generation == levels.generation ? task->hints : NULL;
-
-    /* Else the compiler tests the generation again instead of the pointer, which tells the verifier
-     * nothing. */
-    asm volatile("" : "+r"(hints));
-    return hints;
-}
-
 /* Take the current task's slot. Returns NULL if another task has it. */
 static __always_inline struct task_record *task_take_slot(struct task_struct *current)
 {

@@ -60,8 +60,11 @@ static __always_inline bool who_is_valid(const struct who *who)
 
 /*
  * The verifier checks a function that is not static once per program, not once per path that leads
- * to it. If these were static, their loop iterations would be most of its work.
+ * to it. If these were static, their loop iterations would be most of its work. For the same reason
+ * there is a loop over groups of levels and one over a group, instead of one over all levels.
  */
+#define WHO_GROUP 8
+#define WHO_GROUP_MASK ((1u << WHO_GROUP) - 1)
 
 /* Returns the key of the step whose cgroup is this one or its ancestor at `level`; 0 if there is
  * none. kind: STEP_KEY_V1 in v1's hierarchy, else 0. */
@@ -75,17 +78,28 @@ __noinline __u64 who_at(__u64 cgroup, __u32 level, __u64 kind)
     return bpf_map_lookup_elem(&steps, &key) ? key : 0;
 }
 
-/* who_at() for the deepest level in the mask at which there is a step; 0 if there is none. */
-__noinline __u64 who_above(__u64 cgroup, __u32 mask, __u64 kind)
+/* who_at() for the deepest level in the mask, of one group, at which there is a step; 0 if there is
+ * none. */
+__noinline __u64 who_among(__u64 cgroup, __u32 mask, __u64 kind)
 {
     __u64 key = 0;
 
-    for (int i = 0; i < JOBIO_MAX_LEVELS && mask && !key; i++, mask &= mask - 1)
+    for (int i = 0; i < WHO_GROUP && mask && !key; i++, mask &= mask - 1)
         key = who_at(cgroup, who_deepest(mask), kind);
     return key;
 }
 
-/* who_at() for the current task. */
+/* The same for any mask. */
+__noinline __u64 who_above(__u64 cgroup, __u32 mask, __u64 kind)
+{
+    __u64 key = 0;
+
+    for (int i = 0; i < JOBIO_MAX_LEVELS && !key; i += WHO_GROUP)
+        key = who_among(cgroup, mask & WHO_GROUP_MASK << i, kind);
+    return key;
+}
+
+/* The same three for the current task. */
 __noinline __u64 who_current_at(__u32 level)
 {
     __u64 key = current_ancestor(level);
@@ -93,12 +107,21 @@ __noinline __u64 who_current_at(__u32 level)
     return key && bpf_map_lookup_elem(&steps, &key) ? key : 0;
 }
 
-__noinline __u64 who_current_below(__u32 mask)
+__noinline __u64 who_current_among(__u32 mask)
 {
     __u64 key = 0;
 
-    for (int i = 0; i < JOBIO_MAX_LEVELS && mask && !key; i++, mask &= mask - 1)
+    for (int i = 0; i < WHO_GROUP && mask && !key; i++, mask &= mask - 1)
         key = who_current_at(who_deepest(mask));
+    return key;
+}
+
+__noinline __u64 who_current_above(__u32 mask)
+{
+    __u64 key = 0;
+
+    for (int i = 0; i < JOBIO_MAX_LEVELS && !key; i += WHO_GROUP)
+        key = who_current_among(mask & WHO_GROUP_MASK << i);
     return key;
 }
 
@@ -124,7 +147,7 @@ static __always_inline bool who_find(struct who *who, struct task_struct *task)
 {
     __u32 v2 = levels.v2, v1 = levels.v1, generation = levels.generation;
     /* Read the cgroup first: if the task is moved meanwhile, the result is not valid. */
-    __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_current_below(v2) : 0;
+    __u64 cgroup = bpf_get_current_cgroup_id(), key = v2 ? who_current_above(v2) : 0;
 
     if (key) {
         who->generation = generation;
