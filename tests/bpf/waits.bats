@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Compares the waiting of programs on NFS, whose messages to the server take 200 ms, with what strace says
-# of the same run. As root in a guest (make check-truth); $BUILD is the build directory.
+# Compares the waiting of programs on NFS, whose messages to the server take 200 ms, with what strace or
+# fio says of the same run. As root in a guest (make check-truth); $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
 
@@ -76,4 +76,16 @@ agree() {
     agree close close
     agree 'fcntl|flock' lock
     jq -e '.complete' "$T/report"
+}
+
+@test "the checkpoints of fio on NFS are found, and how long it waited in them" {
+    "$BUILD/jobio" run --json --timeline --output "$T/report" -- \
+        fio --name=checkpoints --filename=/nfs/checkpoint --rw=write --bs=1M --size=12M --sync=1 \
+        --thinktime=12s --thinktime_blocks=3 --output-format=json --output="$T/fio"
+    jq -c '.mounts[] | select(.mount == "/nfs").write_bursts' "$T/report"
+    jq -c '.jobs[0].write | .total_ios, .clat_ns.mean' "$T/fio"
+    jq -e --slurpfile fio "$T/fio" '$fio[0].jobs[0].write as $write
+        | .mounts[] | select(.mount == "/nfs").write_bursts
+        | .count == 4 and .bytes == 12582912
+            and (.wait_ns - $write.total_ios * $write.clat_ns.mean | fabs) < 1e9' "$T/report"
 }
