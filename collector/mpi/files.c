@@ -14,10 +14,13 @@ struct file {
     ino_t inode;
     struct timespec changed; /* numbers of removed files are used again */
     struct mpi_links *links; /* NULL: none */
-    char *name;              /* owned; NULL: it is not MPI */
+    char *name;              /* owned */
     struct error why;
-    struct mpi_found found;
+    struct mpi_found found; /* its name is NULL: it is not MPI */
 };
+
+/* For a file without room for its item. */
+static const struct mpi_found no_memory = {.name = "a file", .why = "out of memory"};
 
 struct mpi_files {
     struct mpi_probe *probe;
@@ -83,16 +86,14 @@ static void attach(struct mpi_files *files, struct file *file, int fd, const cha
     struct mpi_file functions;
     int r = mpi_library_read(fd, &functions, &file->why);
 
-    if (r != 1 && r != -ENOTSUP)
+    if (r == 0)
         return;
     file->name = strdup(slash ? slash + 1 : path);
-    if (!file->name)
-        return;
     if (r == 1 && mpi_probe_attach(files->probe, fd, &functions, &file->links, &file->why) == 0) {
         file->found.attached_ns = clock_ns(CLOCK_MONOTONIC);
         file->why.text[0] = '\0';
     }
-    file->found.name = file->name;
+    file->found.name = file->name ? file->name : no_memory.name;
     file->found.why = file->why.text;
 }
 
@@ -106,10 +107,11 @@ const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const ch
     file = find(files, &st);
     if (!file) {
         file = append(files, &st);
-        if (file)
-            attach(files, file, fd, path);
+        if (!file)
+            return &no_memory;
+        attach(files, file, fd, path);
     }
-    return file && file->name ? &file->found : NULL;
+    return file->found.name ? &file->found : NULL;
 }
 
 const struct mpi_found *mpi_files_list(const struct mpi_files *files, size_t *at)
@@ -117,7 +119,7 @@ const struct mpi_found *mpi_files_list(const struct mpi_files *files, size_t *at
     while (*at < files->n) {
         const struct file *file = files->items[(*at)++];
 
-        if (file->name)
+        if (file->found.name)
             return &file->found;
     }
     return NULL;

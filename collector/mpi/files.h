@@ -10,7 +10,7 @@
 
 struct mpi_files;
 
-/* A file that implements MPI. */
+/* A file that implements MPI, or that may, because it cannot be read. */
 struct mpi_found {
     const char *name;     /* without its directory */
     uint64_t attached_ns; /* CLOCK_MONOTONIC: calls that started later are counted; 0: none is */
@@ -22,8 +22,8 @@ struct mpi_files *mpi_files_create(struct mpi_probe *probe);
 void mpi_files_destroy(struct mpi_files *files); /* detaches; NULL is fine */
 
 /* Look at an open file, whose path is for messages only, and attach to it if it is MPI. It is read
- * once, however often it is asked for. Returns NULL if it is not MPI, or on out-of-memory. The
- * result belongs to `files`. */
+ * once, however often it is asked for. Returns NULL if it is not MPI. The result belongs to
+ * `files`. */
 const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const char *path);
 
 /* List the files that are MPI; returns NULL at the end. */

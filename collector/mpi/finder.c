@@ -49,6 +49,7 @@ struct mpi_finder {
     size_t n_processes;
     struct uncovered *uncovered;
     size_t n_uncovered;
+    uint64_t lost; /* processes and files for which there was no memory */
 };
 
 struct mpi_finder *mpi_finder_create(struct mpi_probe *probe)
@@ -133,8 +134,10 @@ static void note_uncovered(struct mpi_finder *finder, uint32_t step, const struc
         if (finder->uncovered[i].step == step && finder->uncovered[i].file == file)
             return;
     grown = realloc(finder->uncovered, (finder->n_uncovered + 1) * sizeof(*grown));
-    if (!grown)
+    if (!grown) {
+        finder->lost++;
         return;
+    }
     finder->uncovered = grown;
     grown[finder->n_uncovered++] = (struct uncovered){.step = step, .file = file};
 }
@@ -236,8 +239,10 @@ static struct process *get_process(struct mpi_finder *finder, uint32_t step, uin
         if (finder->processes[i].pid == pid && finder->processes[i].step == step)
             return &finder->processes[i];
     grown = realloc(finder->processes, (finder->n_processes + 1) * sizeof(*grown));
-    if (!grown)
+    if (!grown) {
+        finder->lost++;
         return NULL;
+    }
     finder->processes = grown;
     grown[finder->n_processes] = (struct process){
         .step = step, .pid = pid, .since_ns = start_of(pid), .next_ns = UINT64_MAX};
@@ -339,6 +344,8 @@ int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi
     }
     if (late)
         r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
+    if (r == 0 && finder->lost)
+        r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, finder->lost, 0);
     for (size_t i = 0; r == 0 && i < finder->n_uncovered; i++) {
         const struct uncovered *uncovered = &finder->uncovered[i];
         char cause[512];

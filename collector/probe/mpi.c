@@ -237,7 +237,7 @@ static int add_missing(const struct mpi_probe *mpi, uint32_t step, struct comple
         r = add_cause(to, MPI_CAUSE_CALLS, record.calls);
     if (r == 0)
         r = add_cause(to, MPI_CAUSE_ENDS, record.ends);
-    return r == 0 ? add_cause(to, MPI_CAUSE_EXECS, record.execs) : r;
+    return r == 0 ? add_cause(to, MPI_CAUSE_UNSEEN, record.execs) : r;
 }
 
 int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,

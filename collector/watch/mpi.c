@@ -14,6 +14,7 @@ struct watch_mpi {
     struct mpi_probe *probe;
     struct mpi_finder *finder;
     uint32_t pids[MAX_PROCESSES];
+    bool overflow; /* there were more at a reading */
 };
 
 void watch_mpi_destroy(struct watch_mpi *mpi)
@@ -68,6 +69,7 @@ void watch_mpi_scan(struct watch_mpi *mpi, uint32_t step)
 {
     size_t n = cgroup_tasks(mpi->cgroup, mpi->pids, MAX_PROCESSES);
 
+    mpi->overflow |= n == MAX_PROCESSES;
     mpi_finder_scan(mpi->finder, step, mpi->pids, n);
 }
 
@@ -79,6 +81,8 @@ int watch_mpi_read(struct watch_mpi *mpi, uint32_t step, struct mpi_account **re
 
     if (rc == 0)
         rc = mpi_finder_report(mpi->finder, step, account);
+    if (rc == 0 && mpi->overflow)
+        rc = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, 1, 0);
     if (rc < 0)
         return rc == -ENOMEM ? error_errno(error, rc, "count MPI") : rc;
     *ret = TAKE_PTR(account);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/text/mpi.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -25,14 +26,14 @@ static const struct table_column columns_of_mpi[] = {
     {.title = "p50", .width = 9, .least = 80},
 };
 
-/* What the causes of common/mpi.h mean; the count precedes the words. */
+/* What the causes of common/mpi.h mean: the words before and after the count. */
 static const struct {
-    const char *cause, *words;
+    const char *cause, *before, *words;
 } causes[] = {
-    {MPI_CAUSE_LATE, "processes may have called MPI-IO before it was counted"},
-    {MPI_CAUSE_CALLS, "calls not counted: counters full"},
-    {MPI_CAUSE_ENDS, "calls whose return was not seen"},
-    {MPI_CAUSE_EXECS, "programs whose start was not seen"},
+    {MPI_CAUSE_LATE, "", "processes may have called MPI-IO before it was counted"},
+    {MPI_CAUSE_CALLS, "", "calls not counted: counters full"},
+    {MPI_CAUSE_ENDS, "", "calls whose return was not seen"},
+    {MPI_CAUSE_UNSEEN, "at least ", "programs not looked at"},
 };
 
 static void time_cell(struct table *table, uint64_t ns)
@@ -76,8 +77,8 @@ static char *cause_line(const struct incomplete *item)
 
     for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
         if (!strcmp(causes[i].cause, item->cause))
-            return text_format("MPI-IO NOT complete: %s %s", units_count(item->count, count),
-                               causes[i].words);
+            return text_format("MPI-IO NOT complete: %s%s %s", causes[i].before,
+                               units_count(item->count, count), causes[i].words);
     clean = utf8_sanitize(item->cause);
     return clean ? text_format("MPI-IO NOT complete: %s", clean) : NULL;
 }
@@ -89,30 +90,18 @@ static void write_cause(FILE *out, const struct incomplete *item, size_t columns
     layout_wrap(out, line ? line : "MPI-IO NOT complete: out of memory", columns, 2, 3);
 }
 
-static void write_requested(FILE *out, uint64_t bytes, size_t columns)
+/* Takes over the line; NULL: out of memory. */
+static void write_note(FILE *out, char *line, size_t columns)
 {
-    char buf[UNITS_SIZE];
-    _free_ char *line = text_format("(%s of the reads have no status: they are what the calls "
-                                    "asked for)",
-                                    units_bytes(bytes, buf));
-
-    layout_wrap(out, line ? line : "?", columns, 1, 2);
-}
-
-static void write_unknown(FILE *out, uint64_t calls, size_t columns)
-{
-    char buf[UNITS_SIZE];
-    _free_ char *line = text_format("(without the bytes of %s calls that have no status, and a "
-                                    "type whose size only the library knows)",
-                                    units_count(calls, buf));
-
-    layout_wrap(out, line ? line : "?", columns, 1, 2);
+    layout_wrap(out, line ? line : "(a note is missing: out of memory)", columns, 1, 2);
+    free(line);
 }
 
 /* What the bytes are not. */
 static void write_notes(FILE *out, const struct mpi_account *account, size_t columns)
 {
     uint64_t unknown = 0, requested = 0;
+    char buf[UNITS_SIZE];
 
     for (int i = 0; i < MPI_CLASS_COUNT; i++) {
         add_saturating(&unknown, account->classes[i].unknown_calls);
@@ -120,9 +109,17 @@ static void write_notes(FILE *out, const struct mpi_account *account, size_t col
             add_saturating(&requested, account->classes[i].requested_bytes);
     }
     if (requested)
-        write_requested(out, requested, columns);
+        write_note(out,
+                   text_format("(%s of the reads have no status: they are what the calls asked "
+                               "for)",
+                               units_bytes(requested, buf)),
+                   columns);
     if (unknown)
-        write_unknown(out, unknown, columns);
+        write_note(out,
+                   text_format("(without the bytes of %s calls that have no status, and a type "
+                               "whose size only the library knows)",
+                               units_count(unknown, buf)),
+                   columns);
 }
 
 static void write_account(FILE *out, const struct mpi_account *account, size_t columns)

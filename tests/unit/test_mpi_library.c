@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/mpi/files.h"
 #include "collector/mpi/library.h"
 #include "common/cleanup.h"
 
@@ -161,7 +163,7 @@ static void test_no_mpi(void **state)
     struct error error;
 
     (void)state;
-    /* PMPI_Init alone is no MPI-IO. */
+    /* A file that has only PMPI_Init does not implement MPI-IO. */
     image_rename(&wrapper, "PMPI_File_write", "none_File_write");
     image_rename(&wrapper, "PMPI_File_read_at_all_c", "none_File_read_at_all_c");
     assert_int_equal(read_image(&wrapper, &file, &error), 0);
@@ -171,6 +173,26 @@ static void test_no_mpi(void **state)
         assert_true(fd >= 0);
         assert_int_equal(mpi_library_read(fd, &file, &error), 0);
     }
+}
+
+/* It may be MPI, so it is one that is not covered. */
+static void test_unreadable(void **state)
+{
+    _close_ int image = memfd_create("image", MFD_CLOEXEC), fd = -1;
+    struct mpi_files *files = mpi_files_create(NULL);
+    const struct mpi_found *found;
+    char path[32];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", image);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    found = mpi_files_look(files, fd, "/opt/libmpi.so.40");
+    assert_non_null(found);
+    assert_string_equal(found->name, "libmpi.so.40");
+    assert_int_equal(found->attached_ns, 0);
+    assert_memory_equal(found->why, "cannot read the file: ", 22);
+    mpi_files_destroy(files);
 }
 
 /* Users make these files: any result is right that does not read beyond the file. */
@@ -202,9 +224,8 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_no_mpi),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_no_mpi),    cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_damaged),
     };
 

@@ -59,7 +59,7 @@ static void test_what_is_missing(void **state)
         {MPI_CAUSE_LATE, "NOT complete: 7 processes may have called MPI-IO before it was counted"},
         {MPI_CAUSE_CALLS, "NOT complete: 7 calls not counted: counters full"},
         {MPI_CAUSE_ENDS, "NOT complete: 7 calls whose return was not seen"},
-        {MPI_CAUSE_EXECS, "NOT complete: 7 programs whose start was not seen"},
+        {MPI_CAUSE_UNSEEN, "NOT complete: at least 7 programs not looked at"},
         {MPI_CAUSE_LIBRARY "libmpi.so: no", "NOT complete: not-covered: libmpi.so: no\n"},
         {"some\033thing", "NOT complete: some?thing\n"},
     };
