@@ -16,7 +16,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Attached to every function of every library; the cookie tells which. */
+/* Attached to each function of each library. The cookie is its number and the layout of the types.
+ */
 SEC("uprobe")
 int mpi_enter(struct pt_regs *ctx)
 {

@@ -176,7 +176,7 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
     return 0;
 }
 
-/* The number of bytes, which a status reports exactly. False: there is no status. */
+/* Get the number of bytes that the status reports. Returns false if the call has no status. */
 static __always_inline bool mpi_status_bytes(const struct mpi_call_record *call, __u64 *ret)
 {
     __u32 words[2]; /* count_lo, count_hi_and_cancelled */
@@ -191,7 +191,8 @@ static __always_inline bool mpi_status_bytes(const struct mpi_call_record *call,
     return true;
 }
 
-/* The number of bytes that the call asked for. False: only the library knows the type. */
+/* Get the number of bytes that the call asked for. Returns false if only the library knows the size
+ * of the type. */
 static __always_inline bool mpi_requested_bytes(const struct mpi_call_record *call, bool large,
                                                 __u64 *ret)
 {

@@ -146,7 +146,8 @@ enum lost_cause {
     LOST_ENDS,      /* calls whose entry but not return was seen: another tracer came or went */
     LOST_ASYNC,     /* asynchronous calls whose submission found no room: not counted */
     LOST_UNSEEN,    /* asynchronous calls that ended without a readable completion */
-    LOST_FILLS,     /* bytes brought into the page cache without room for counters */
+    LOST_FILLS,     /* bytes brought into the page cache without room for counters, or in a call in
+                     * which the task left its step */
     LOST_IO_URING, /* not a loss by itself: requests submitted to io_uring, on kernels where some of
                     * its hooks are missing */
     LOST_CAUSES,
