@@ -7,6 +7,7 @@
 
 #include "report/json/json.h"
 #include "tests/unit/fault.h"
+#include "tests/unit/json_max.h"
 #include "tests/unit/sample.h"
 
 static void json_free(struct json_object **o)
@@ -94,17 +95,17 @@ static void test_round_trip_of_the_largest_numbers(void **state)
     struct io_counter *c = job->mounts.items[0].io.ops[IO_READ];
 
     (void)state;
-    c->requests = c->async_requests = c->bytes = c->errors = UINT64_MAX;
-    c->sequential_requests = UINT64_MAX - 2;
+    c->requests = c->async_requests = c->bytes = c->errors = JSON_MAX;
+    c->sequential_requests = JSON_MAX - 2;
     c->random_requests = 2;
-    c->time_ns = UINT64_MAX - 1;
-    c->max_ns = (uint64_t)INT64_MAX + 1;
+    c->time_ns = JSON_MAX - 1;
+    c->max_ns = JSON_MAX / 2 + 1;
     for (unsigned i = 0; i < IO_BUCKETS; i++)
-        c->size_log2[i] = c->latency_log2[i] = UINT64_MAX - i;
-    io_counter_errno(c, 4000, UINT64_MAX);
-    job->mounts.items[0].peaks[IO_READ] = (struct io_peak){UINT64_MAX, UINT64_MAX};
-    job->elapsed_ns = job->start_ns = job->end_ns = UINT64_MAX;
-    job->completeness.lost = job->longest_wait_ns = UINT64_MAX;
+        c->size_log2[i] = c->latency_log2[i] = JSON_MAX - i;
+    io_counter_errno(c, 4000, JSON_MAX);
+    job->mounts.items[0].peaks[IO_READ] = (struct io_peak){JSON_MAX, JSON_MAX};
+    job->elapsed_ns = job->start_ns = job->end_ns = JSON_MAX;
+    job->completeness.lost = job->longest_wait_ns = JSON_MAX;
     job->key.jobid = job->key.restart = job->uid = job->nodes_expected = UINT32_MAX;
     check_round_trip(job);
     /* And odd names. */

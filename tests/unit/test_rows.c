@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collector/store/history_json.h"
+#include "tests/unit/json_max.h"
 #include "tests/unit/store_data.h"
 
 static const struct history_row sample = {
@@ -24,7 +25,7 @@ static const struct history_row sample = {
     .elapsed_ns = 60000000001ull,
     .steps = 3,
     .reads = {.requests = 10, .bytes = 1ull << 62, .errors = 1, .time_ns = 5, .max_ns = 4},
-    .writes = {.requests = 20, .bytes = UINT64_MAX},
+    .writes = {.requests = 20, .bytes = JSON_MAX},
     .meta = {.requests = 30, .errors = 3},
     .errors = 4,
     .wait_ns = 77,
