@@ -401,10 +401,10 @@ static void test_too_many_questions_are_refused(void **state)
     for (int i = 0; i < QUERY_MAX; i++)
         assert_int_equal(query_submit(query, ask, hear_answer, &answers[i]), 0);
     assert_int_equal(query_submit(query, ask, hear_answer, &answers[QUERY_MAX]), -EBUSY);
-    sem_post(&go);
     query_stats(query, &stats);
     assert_int_equal(stats.waiting, QUERY_MAX);
     assert_int_equal(stats.refused, 1);
+    sem_post(&go);
     for (int i = 0; i < QUERY_MAX; i++) {
         wait_for(query, &answers[i]);
         assert_int_equal(answers[i].result, 0);
