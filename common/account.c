@@ -350,8 +350,8 @@ struct io_sum io_account_meta(const struct io_account *account)
 {
     struct io_sum sum = {0};
 
-    for (int op = IO_OP_FIRST_META; op < IO_OP_END_META; op++)
-        if (op != IO_CREATE)
+    for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++)
+        if (op != IO_CREATE && io_op_is_meta((enum io_op)op))
             sum_op(&sum, account, op);
     return sum;
 }

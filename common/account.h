@@ -78,6 +78,10 @@ static inline bool io_op_is_data(enum io_op op)
 {
     return op < IO_OP_FIRST_META;
 }
+static inline bool io_op_is_meta(enum io_op op)
+{
+    return IO_METADATA & 1ull << op;
+}
 /* The same for a bit number in a set of operations (bit 1 << io_op); that of IO_CACHE is "cache".
  */
 #define IO_SET_BITS (IO_OP_COUNT + 1)

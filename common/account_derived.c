@@ -46,12 +46,12 @@ uint64_t io_account_not_found(const struct io_account *account)
     return n;
 }
 
-/* The sum of all operations of a range without fsync, with the errors that are failures. */
-static void show_errors(const struct io_account *account, int from, int end, struct io_sum *sum)
+/* Replace the errors of a sum of these operations by those that are failures. */
+static void show_errors(const struct io_account *account, uint64_t ops, struct io_sum *sum)
 {
     sum->errors = 0;
-    for (int op = from; op < end; op++)
-        if (op != IO_CREATE)
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (op != IO_CREATE && ops & UINT64_C(1) << op)
             add_saturating(&sum->errors, io_counter_failed((enum io_op)op, account->ops[op]));
 }
 
@@ -62,8 +62,8 @@ struct io_sums io_account_shown(const struct io_account *account)
 
     meta.ops[IO_FSYNC] = NULL;
     sums.meta = io_account_meta(&meta);
-    show_errors(&meta, IO_OP_FIRST_META, IO_OP_END_META, &sums.meta);
-    show_errors(account, 0, IO_OP_COUNT, &sums.all);
+    show_errors(&meta, IO_METADATA, &sums.meta);
+    show_errors(account, UINT64_MAX, &sums.all);
     return sums;
 }
 

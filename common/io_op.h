@@ -46,9 +46,11 @@ enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
 #undef IO_OP_NUMBER
 
 #define IO_OP_FIRST_META IO_OPEN
-#define IO_OP_END_META IO_CLOSE /* after the last metadata operation */
 
-/* In a set of operations (bit 1 << io_op): the counters of the page cache. */
+/* In a set of operations (bit 1 << io_op): the metadata operations, and the counters of the page
+ * cache. */
+#define IO_METADATA \
+    (((1ull << IO_OP_COUNT) - (1ull << IO_OP_FIRST_META)) & ~(1ull << IO_CLOSE | 1ull << IO_LOCK))
 #define IO_CACHE (1ull << IO_OP_COUNT)
 
 /* Why bytes were brought into the page cache. */

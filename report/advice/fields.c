@@ -196,8 +196,8 @@ static struct part part_of(const struct scope *scope, uint64_t ops)
 
 /* Without create, which is part of open. */
 #define NOT_DATA (~DATA & ~BIT(IO_CREATE) & (BIT(IO_OP_COUNT) - 1))
-/* And without fsync and close, which write data, and locks. */
-#define META (NOT_DATA & ~BIT(IO_FSYNC) & ~BIT(IO_CLOSE) & ~BIT(IO_LOCK))
+/* And without fsync, which writes data. */
+#define META (IO_METADATA & ~BIT(IO_CREATE) & ~BIT(IO_FSYNC))
 #define READS (BIT(IO_READ) | BIT(IO_COPY_READ))
 #define WRITES (BIT(IO_WRITE) | BIT(IO_COPY_WRITE))
 

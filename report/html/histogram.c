@@ -26,8 +26,7 @@ static const struct kind {
     {"Time of a close", true, UINT64_C(1) << IO_CLOSE},
     {"Time of a lock call", true, UINT64_C(1) << IO_LOCK},
     {"Time of a metadata call", true,
-     ((UINT64_C(1) << IO_OP_END_META) - (UINT64_C(1) << IO_OP_FIRST_META)) &
-         ~(UINT64_C(1) << IO_CREATE | UINT64_C(1) << IO_FSYNC)},
+     IO_METADATA & ~(UINT64_C(1) << IO_CREATE | UINT64_C(1) << IO_FSYNC)},
 };
 
 /* The buckets that all histograms of a page show. */

@@ -248,8 +248,8 @@ static int put_metadata_family(struct page *page, const char *prefix, const stru
         for (size_t i = 0; i < groups[g].mounts.n; i++) {
             const struct io_mount *m = &groups[g].mounts.items[i];
 
-            for (int op = IO_OP_FIRST_META; op < IO_OP_END_META; op++) {
-                if (!m->io.ops[op] || !m->io.ops[op]->requests)
+            for (int op = IO_OP_FIRST_META; op < IO_OP_COUNT; op++) {
+                if (!io_op_is_meta((enum io_op)op) || !m->io.ops[op] || !m->io.ops[op]->requests)
                     continue;
                 fputs(name, page->out);
                 if (put_labels(page, &groups[g], m, "op", io_op_name(op)) < 0)
@@ -303,8 +303,8 @@ static int put_others(struct page *page, const char *prefix, const struct group 
                                         "Seconds that threads waited while closing files.",
                                         "Seconds that threads waited for locks."};
 
-    for (int i = 0; i < 2 * (IO_OP_COUNT - IO_OP_END_META); i++) {
-        enum io_op op = IO_OP_END_META + i % 2;
+    for (size_t i = 0; i < ARRAY_SIZE(helps); i++) {
+        enum io_op op = i % 2 ? IO_LOCK : IO_CLOSE;
         bool seconds = i / 2;
         char name[64];
 
