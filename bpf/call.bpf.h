@@ -290,6 +290,19 @@ static __always_inline bool open_has_created(const struct file *file)
     return file->f_mode & FMODE_CREATED;
 }
 
+static __always_inline __u32 call_descriptor(__u64 object, __u8 kind)
+{
+    struct pt_regs *regs = (struct pt_regs *)object;
+
+    switch (kind) {
+    case OBJECT_REGS:
+        return REGS_FIRST(regs);
+    case OBJECT_REGS_32:
+        return REGS_FIRST_32(regs);
+    }
+    return object;
+}
+
 /* Fill in the super block. Returns false if the call reached none and does not count. */
 static __always_inline bool call_find_super(struct call *call, void *ctx,
                                             const volatile struct hook_indexes *at)
@@ -318,17 +331,20 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_RENAME:
         call_set_super(call, ((struct renamedata *)object)->old_dentry->d_sb);
         return true;
+    case OBJECT_FOUND:
     case OBJECT_REPORTED:
         sb = call_take_reported();
+        if (at->object == OBJECT_FOUND && !lookup_has_started(call_result(ctx, at)))
+            return true;
         if (sb) { /* else it failed where its walk ended */
             call->dev = BPF_CORE_READ(sb, s_dev);
             call->sb = sb;
         }
         return true;
+    case OBJECT_FD:
     case OBJECT_REGS:
     case OBJECT_REGS_32:
-        file = file_of(at->object == OBJECT_REGS ? REGS_FIRST((struct pt_regs *)object)
-                                                 : REGS_FIRST_32((struct pt_regs *)object));
+        file = file_of(call_descriptor(object, at->object));
         sb = BPF_CORE_READ(file, f_inode, i_sb);
         call->dev = BPF_CORE_READ(sb, s_dev);
         call->sb = sb;
@@ -350,6 +366,13 @@ static __always_inline bool call_is_trial(const struct call *call, void *ctx,
     return how->open_flag & O_NONBLOCK;
 }
 
+/* Returns true if the path is not walked yet at entry. */
+static __always_inline bool call_is_by_path(const volatile struct hook_indexes *at)
+{
+    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_FOUND ||
+           at->object == OBJECT_REPORTED;
+}
+
 /* Start a call by path, or take the super block from the inner call that does the operation once
  * the path has been walked. */
 static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
@@ -357,7 +380,7 @@ static __always_inline void call_walk(struct task_record *task, void *ctx, bool 
 {
     struct call inner = {};
 
-    if (at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_REPORTED) {
+    if (call_is_by_path(at)) {
         if (!outermost)
             return;
         task->walk = op;

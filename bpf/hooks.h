@@ -31,6 +31,8 @@ enum hook_object {
     OBJECT_RENAME,   /* struct renamedata */
     OBJECT_OPEN,     /* the parameter is unused: the function returns the file */
     OBJECT_WALK,     /* the parameter is unused: the function walks a path to the object */
+    OBJECT_FOUND,    /* the same, but only the walk itself gets the object */
+    OBJECT_FD,       /* a descriptor */
     OBJECT_REGS,     /* registers of a system call whose first argument is a descriptor */
     OBJECT_REGS_32,  /* the same of a 32-bit program */
     OBJECT_REPORTED, /* the parameter is unused: an inner function reports the super block */
@@ -81,37 +83,44 @@ enum kprobe_role {
 /* The names of system call functions differ by architecture. In the BTF of 6.12, flock(2) has the
  * parameter of the stub for system calls that a kernel lacks. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define SYSTEM_CALLS(HOOK)                                                      \
-    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
-    HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "") \
-    HOOK(__arm64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused")
+#define SYSTEM_CALLS(HOOK)                                                         \
+    HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")        \
+    HOOK(__arm64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")    \
+    HOOK(__arm64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused") \
+    HOOK(__arm64_sys_chdir, IO_LOOKUP, OBJECT_FOUND, "regs", OBJECT_NONE, "")      \
+    HOOK(__arm64_sys_fchdir, IO_LOOKUP, OBJECT_REGS, "regs", OBJECT_NONE, "")
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define SYSTEM_CALLS(HOOK)                                                        \
-    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")         \
-    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")     \
-    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")     \
-    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "") \
-    HOOK(__x64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused")  \
-    HOOK(__ia32_sys_flock, IO_LOCK, OBJECT_REGS_32, "regs", OBJECT_REGS_32, "__unused")
+#define SYSTEM_CALLS(HOOK)                                                              \
+    HOOK(__x64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")               \
+    HOOK(__x64_sys_fdatasync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")           \
+    HOOK(__ia32_sys_fsync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")           \
+    HOOK(__ia32_sys_fdatasync, IO_FSYNC, OBJECT_REGS_32, "regs", OBJECT_NONE, "")       \
+    HOOK(__x64_sys_flock, IO_LOCK, OBJECT_REGS, "regs", OBJECT_REGS, "__unused")        \
+    HOOK(__ia32_sys_flock, IO_LOCK, OBJECT_REGS_32, "regs", OBJECT_REGS_32, "__unused") \
+    HOOK(__x64_sys_chdir, IO_LOOKUP, OBJECT_FOUND, "regs", OBJECT_NONE, "")             \
+    HOOK(__x64_sys_fchdir, IO_LOOKUP, OBJECT_REGS, "regs", OBJECT_NONE, "")             \
+    HOOK(__ia32_sys_fchdir, IO_LOOKUP, OBJECT_REGS_32, "regs", OBJECT_NONE, "")
 #else
 #define SYSTEM_CALLS(HOOK)
 #endif
 
-/* do_fchmodat is inlined into these on 6.12. Where it is not, it is an inner call. */
+/* do_fchmodat is inlined into these on 6.12. Where it is not, it is an inner call. chdir(2) of
+ * 32-bit programs has no other function either. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define CHMOD_CALLS(EXTRA)                                                                         \
+#define PATH_CALLS(EXTRA)                                                                          \
     EXTRA(__arm64_sys_chmod, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE, "") \
     EXTRA(__arm64_sys_fchmodat, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE,  \
           "")
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define CHMOD_CALLS(EXTRA)                                                                       \
+#define PATH_CALLS(EXTRA)                                                                        \
     EXTRA(__x64_sys_chmod, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE, "") \
     EXTRA(__x64_sys_fchmodat, IO_SETATTR, "chmod that fails", OBJECT_WALK, "regs", OBJECT_NONE,  \
           "")                                                                                    \
+    EXTRA(__ia32_sys_chdir, IO_LOOKUP, "32-bit programs", OBJECT_FOUND, "regs", OBJECT_NONE, "") \
     EXTRA(__ia32_sys_chmod, IO_SETATTR, "32-bit programs", OBJECT_WALK, "regs", OBJECT_NONE, "") \
     EXTRA(__ia32_sys_fchmodat, IO_SETATTR, "32-bit programs", OBJECT_WALK, "regs", OBJECT_NONE, "")
 #else
-#define CHMOD_CALLS(EXTRA)
+#define PATH_CALLS(EXTRA)
 #endif
 
 /* vfs_fsync_range is inlined into fdatasync(2) on 6.1, and into fsync(2) as well on 7.2. Where it
@@ -146,6 +155,10 @@ enum kprobe_role {
     HOOK(vfs_removexattr, IO_SETXATTR, OBJECT_DENTRY, "dentry", OBJECT_NONE, "")  \
     HOOK(fcntl_setlk, IO_LOCK, OBJECT_FILE, "filp", OBJECT_NONE, "")              \
     HOOK(fcntl_getlk, IO_LOCK, OBJECT_FILE, "filp", OBJECT_NONE, "")              \
+    HOOK(do_faccessat, IO_LOOKUP, OBJECT_FOUND, "filename", OBJECT_NONE, "")      \
+    HOOK(do_readlinkat, IO_LOOKUP, OBJECT_FOUND, "pathname", OBJECT_NONE, "")     \
+    HOOK(user_statfs, IO_LOOKUP, OBJECT_FOUND, "pathname", OBJECT_NONE, "")       \
+    HOOK(fd_statfs, IO_LOOKUP, OBJECT_FD, "fd", OBJECT_NONE, "")                  \
     SYSTEM_CALLS(HOOK)
 
 /*
@@ -173,12 +186,12 @@ enum kprobe_role {
     EXTRA(vfs_remove_acl, IO_SETXATTR, "ACL", OBJECT_DENTRY, "dentry", OBJECT_NONE, "")            \
     EXTRA(compat_readv, IO_READ, "32-bit programs", OBJECT_FILE, "file", OBJECT_NONE, "")          \
     EXTRA(compat_writev, IO_WRITE, "32-bit programs", OBJECT_FILE, "file", OBJECT_NONE, "")        \
-    CHMOD_CALLS(EXTRA)
+    PATH_CALLS(EXTRA)
 
 #define OPS_BY_PATH                                                                                \
     (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_MKDIR | 1ull << IO_RMDIR | 1ull << IO_UNLINK | \
      1ull << IO_RENAME | 1ull << IO_LINK | 1ull << IO_SYMLINK | 1ull << IO_SETATTR |               \
-     1ull << IO_GETXATTR | 1ull << IO_SETXATTR)
+     1ull << IO_GETXATTR | 1ull << IO_SETXATTR | 1ull << IO_LOOKUP)
 
 #define OPS_RW (1ull << IO_READ | 1ull << IO_WRITE)
 

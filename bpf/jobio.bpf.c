@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, memory, chain, generation, order, bucket, account, task, fill, call, walk; transfer, async,
- * cache, close, release, exit.
+ * who, memory, chain, generation, order, bucket, account, task, fill, lookup, call, walk; transfer,
+ * async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -23,6 +23,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/fill.bpf.h"
+#include "bpf/lookup.bpf.h"
 #include "bpf/call.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/transfer.bpf.h"

@@ -39,7 +39,9 @@ enum {
 #define PF_DUMPCORE 0x00000200
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
+#define EBADF 9
 #define EAGAIN 11
+#define ENOTDIR 20
 #define EINVAL 22
 #define ECANCELED 125
 #define REQ_F_CQE_SKIP 0x40 /* IOSQE_CQE_SKIP_SUCCESS of the uapi */
@@ -177,9 +179,11 @@ struct open_flags {
     int open_flag;
 };
 
-/* A walk along a path. */
+/* A walk along a path. At its end `path` may have been passed on; `inode` is still that of the
+ * last object found. It is not set before the walk has started. */
 struct nameidata {
     struct path path;
+    struct inode *inode;
 };
 
 /* Since 5.12; before, vfs_rename takes the dentry itself. */

@@ -86,10 +86,12 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
     __u32 descriptor;
 
     switch (kind) {
+    case OBJECT_FD:
     case OBJECT_REGS:
     case OBJECT_REGS_32:
-        descriptor = kind == OBJECT_REGS ? BPF_CORE_READ(regs, REGS_FIRST_MEMBER)
-                                         : BPF_CORE_READ(regs, REGS_FIRST_32_MEMBER);
+        descriptor = kind == OBJECT_FD     ? object
+                     : kind == OBJECT_REGS ? BPF_CORE_READ(regs, REGS_FIRST_MEMBER)
+                                           : BPF_CORE_READ(regs, REGS_FIRST_32_MEMBER);
         file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
         return file ? BPF_CORE_READ(file, f_inode, i_sb) : NULL;
     case OBJECT_FILE:
@@ -107,7 +109,8 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
 /* Returns true if the path is not walked yet at entry. */
 static __always_inline bool kprobe_is_by_path(const volatile struct hook_indexes *at)
 {
-    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_REPORTED;
+    return at->object == OBJECT_OPEN || at->object == OBJECT_WALK || at->object == OBJECT_FOUND ||
+           at->object == OBJECT_REPORTED;
 }
 
 /* Start a call by path. call_is_trial() reads the arguments at return; a kretprobe cannot. */
@@ -249,6 +252,15 @@ static __always_inline __s64 kprobe_result(__u64 result, __u8 returns)
     return result;
 }
 
+/* Returns whether the walk of a lookup found files[1], instead of ending at files[0]. */
+static __always_inline bool kprobe_has_found(const struct call *call,
+                                             const struct saved_call *saved,
+                                             const volatile struct kprobe_entry *entry)
+{
+    return entry->at.object == OBJECT_FOUND && saved->files[1].sb &&
+           lookup_has_started(call->result);
+}
+
 static __always_inline void kprobe_count(struct call *call, struct saved_call *saved,
                                          const volatile struct kprobe_entry *entry, __u64 result)
 {
@@ -256,6 +268,8 @@ static __always_inline void kprobe_count(struct call *call, struct saved_call *s
         saved_count(call, saved, entry->to);
         return;
     }
+    if (kprobe_has_found(call, saved, entry))
+        saved->files[0] = saved->files[1];
     call->sb = saved->files[0].sb;
     call->dev = saved->files[0].dev;
     if (entry->at.object != OBJECT_OPEN)
@@ -329,6 +343,8 @@ static __always_inline int kprobe_walked(struct pt_regs *regs,
     if (!saved)
         return 0;
     found = BPF_CORE_READ(nd, path.dentry);
+    if (saved->walk == IO_LOOKUP)
+        saved_set_super(&saved->files[1], found ? NULL : lookup_found(nd));
     if (found)
         saved_set_super(&saved->files[0], BPF_CORE_READ(found, d_sb));
     return 0;

@@ -20,7 +20,7 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 12
+#define JOBIO_LAYOUT 13
 #endif
 #define JOBIO_SHAPE 2
 
@@ -276,10 +276,10 @@ struct aio_record {
  * (slot) and its bucket 16.
  * There is room for steps x mounts x IO_OP_COUNT elements, and for a pool of extra shards (at most
  * one per CPU and JOBIO_MAX_SHARDS) for steps that run on many CPUs:
- *   200 steps:          200 x 20 x 26 = 104,000 elements
- *   pool, 256 CPUs:      80 x 20 x 26 =  41,600
- *   account: 145,600 x 320                                 = 44.4 MiB
- *   places: 145,600 x 72 + 262,144 buckets x 16            = 14.0 MiB
+ *   200 steps:          200 x 20 x 27 = 108,000 elements
+ *   pool, 256 CPUs:      80 x 20 x 27 =  43,200
+ *   account: 151,200 x 320                                 = 46.1 MiB
+ *   places: 151,200 x 72 + 262,144 buckets x 16            = 14.4 MiB
  *   steps and lost: 8,192 x (64 + 128) + 2 x 8,192 x 16    =  1.8 MiB
  *   chains: 4,096 x (64 + 16)                              =  0.3 MiB
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
@@ -290,9 +290,9 @@ struct aio_record {
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   task slots: 8,192 x 384, claims: 8,192 x (64 + 16)     =  3.6 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 72 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
+ * The sum is 74 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
  * without task storage there is room for JOBIO_MAX_THREADS of them, 6.6 MiB. Where kprobes count,
- * the rows of bpf/maps.h take 145,600 x 16 = 2.2 MiB.
+ * the rows of bpf/maps.h take 151,200 x 16 = 2.3 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20

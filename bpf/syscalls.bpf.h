@@ -59,7 +59,8 @@ static __always_inline bool file_takes(struct file *file, enum syscall_kind kind
 
     if (kind == SYSCALL_CLOSE)
         return (mode & S_IFMT) == S_IFREG && file_is_last(file) && !mount_is_internal(file);
-    if ((BPF_CORE_READ(file, f_mode) & FMODE_PATH) && kind != SYSCALL_AT && op != IO_STAT)
+    if ((BPF_CORE_READ(file, f_mode) & FMODE_PATH) && kind != SYSCALL_AT && op != IO_STAT &&
+        op != IO_LOOKUP)
         return false;
     return op >= IO_OP_FIRST_META || (mode & S_IFMT) == S_IFREG;
 }

@@ -28,12 +28,15 @@ static __always_inline void walk_set_super(struct task_record *task, struct supe
  * that to its caller. */
 static __always_inline int on_walked(void *ctx, const volatile struct hook_indexes *at)
 {
+    struct nameidata *nd = (struct nameidata *)argument_at(ctx, at->argument);
     struct task_record *task = walk_of_current();
     struct dentry *found;
 
     if (!task)
         return 0;
-    found = ((struct nameidata *)argument_at(ctx, at->argument))->path.dentry;
+    found = nd->path.dentry;
+    if (task->walk == IO_LOOKUP)
+        task->reported = found ? 0 : (__u64)lookup_found(nd);
     if (found)
         walk_set_super(task, found->d_sb);
     return 0;

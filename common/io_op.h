@@ -38,7 +38,9 @@
     X(IO_SETXATTR, "setxattr")      \
     /* Neither. */                  \
     X(IO_CLOSE, "close")            \
-    X(IO_LOCK, "lock")
+    X(IO_LOCK, "lock")              \
+    /* Metadata. */                 \
+    X(IO_LOOKUP, "lookup")
 /* clang-format on */
 
 #define IO_OP_NUMBER(number, name) number,

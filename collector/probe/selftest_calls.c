@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ static void call_copy(struct selftest_calls *calls, int from)
 
 static void call_on_descriptor(struct selftest_calls *calls, int fd)
 {
+    struct statfs fs;
     struct stat st;
 
     BY_FD(IO_STAT, fstat(fd, &st));
@@ -91,6 +93,7 @@ static void call_on_descriptor(struct selftest_calls *calls, int fd)
     BY_FD(IO_FSYNC, fsync(fd));
     BY_FD(IO_FSYNC, fdatasync(fd));
     BY_FD(IO_SETATTR, fchmod(fd, 0600));
+    BY_FD(IO_LOOKUP, fstatfs(fd, &fs));
     BY_FD(IO_LOCK, flock(fd, LOCK_EX | LOCK_NB));
     BY_FD(IO_SETXATTR, fsetxattr(fd, "trusted.jobio", "1", 1, 0));
     BY_FD(IO_GETXATTR, fgetxattr(fd, "trusted.jobio", &st, 1));
@@ -99,8 +102,12 @@ static void call_on_descriptor(struct selftest_calls *calls, int fd)
 static void call_by_path(struct selftest_calls *calls)
 {
     struct stat st;
+    char byte;
 
     BY_PATH(IO_STAT, stat(names[NAME_FILE], &st));
+    BY_PATH(IO_LOOKUP, access(names[NAME_FILE], R_OK));
+    BY_PATH(IO_LOOKUP, readlink(names[NAME_FILE], &byte, 1));
+    BY_PATH(IO_LOOKUP, chdir("."));
     BY_PATH(IO_TRUNCATE, truncate(names[NAME_FILE], 0));
     BY_PATH(IO_SETATTR, chmod(names[NAME_FILE], 0600));
     BY_PATH(IO_LINK, link(names[NAME_FILE], names[NAME_HARD]));

@@ -73,6 +73,11 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
     [SYS_fremovexattr] = FD(IO_SETXATTR, 0),
     [SYS_flock] = FD(IO_LOCK, 0),
     [SYS_fcntl] = {.kind = SYSCALL_LOCK, .op = IO_LOCK, .second = 1},
+    [SYS_fchdir] = FD(IO_LOOKUP, 0),
+    [SYS_fstatfs] = FD(IO_LOOKUP, 0),
+#ifdef SYS_faccessat2
+    [SYS_faccessat2] = AT(IO_LOOKUP, 1, 3),
+#endif
     [SYS_close] = {.kind = SYSCALL_CLOSE, .op = IO_CLOSE},
 };
 
@@ -82,14 +87,15 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
     (OP(IO_READ) | OP(IO_WRITE) | OP(IO_COPY_READ) | OP(IO_COPY_WRITE) | OP(IO_OPEN) |   \
      OP(IO_CREATE) | OP(IO_STAT) | OP(IO_READDIR) | OP(IO_TRUNCATE) | OP(IO_FALLOCATE) | \
      OP(IO_FSYNC) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR) | OP(IO_CLOSE) |  \
-     OP(IO_LOCK))
+     OP(IO_LOCK) | OP(IO_LOOKUP))
 
 /* What the programs see, and what is not covered by them. */
 static const struct probe_hook coverage[SYSCALL_HOOKS] = {
     {.function = "system calls", .feature = "", .ops = OPS_BY_FD},
     {.function = "calls by path",
      .feature = PROBE_BY_PATH,
-     .ops = OP(IO_STAT) | OP(IO_TRUNCATE) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR),
+     .ops = OP(IO_STAT) | OP(IO_TRUNCATE) | OP(IO_SETATTR) | OP(IO_GETXATTR) | OP(IO_SETXATTR) |
+            OP(IO_LOOKUP),
      .why = "system calls do not tell the mount of a path"},
     {.function = "32-bit system calls",
      .feature = "32-bit",

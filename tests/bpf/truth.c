@@ -4,6 +4,7 @@
 #include "tests/bpf/truth.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ static const char *const op_names[IO_OP_COUNT] = {
     [IO_SETXATTR] = "setxattr",
     [IO_CLOSE] = "close",
     [IO_LOCK] = "lock",
+    [IO_LOOKUP] = "lookup",
 };
 
 static struct truth *truth;
@@ -204,6 +206,16 @@ int place_of_memory(int fd)
     snprintf(place->mount, sizeof(place->mount), "(memory)");
     snprintf(place->fstype, sizeof(place->fstype), "tmpfs");
     return n_places++;
+}
+
+/* A handle of no bytes is too small for a file that exists. */
+bool is_absent(const char *path)
+{
+    struct file_handle none = {.handle_bytes = 0};
+    int mount;
+
+    return name_to_handle_at(AT_FDCWD, path, &none, &mount, 0) < 0 &&
+           (errno == ENOENT || errno == ENOTDIR);
 }
 
 void place_gone(int place)

@@ -66,6 +66,8 @@ void did_perhaps(int place, enum io_op op);
 void did_cache(int place, enum truth_cache what, uint64_t bytes);
 /* Pages that a write brings in may be dropped and brought in again during the write. */
 void did_refill(int place);
+/* Returns true if the path does not exist, without a call that jobio counts. */
+bool is_absent(const char *path);
 /* Returns true if the place is on a file system of this type. */
 bool place_is(int place, const char *fstype);
 

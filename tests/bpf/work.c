@@ -49,7 +49,7 @@ static int walked(int place)
 
 static int did_open(int place, const char *path, int flags)
 {
-    bool made = (flags & O_CREAT) && access(path, F_OK) < 0;
+    bool made = (flags & O_CREAT) && is_absent(path);
     int fd = open(path, flags, 0644);
 
     if (fd >= 0 && made)

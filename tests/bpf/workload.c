@@ -24,9 +24,9 @@ char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
 
 static const struct workload *const tables[] = {
-    workloads_async,   workloads_cache,  workloads_close,    workloads_data,
-    workloads_meta,    workloads_mount,  workloads_order,    workloads_path,
-    workloads_process, workloads_stream, workloads_transfer,
+    workloads_async,  workloads_cache,   workloads_close,  workloads_data,
+    workloads_lookup, workloads_meta,    workloads_mount,  workloads_order,
+    workloads_path,   workloads_process, workloads_stream, workloads_transfer,
 };
 
 static struct {
@@ -99,7 +99,7 @@ int make_file(const char *path, size_t size, enum temperature temperature)
 
 int do_open(int place, const char *path, int flags)
 {
-    bool made = (flags & O_CREAT) && access(path, F_OK) < 0;
+    bool made = (flags & O_CREAT) && is_absent(path);
     int fd = (int)WELL(place, IO_OPEN, open(path, flags | O_CLOEXEC, 0644));
 
     if (made)

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
@@ -227,14 +226,8 @@ static void do_xattrs(void)
 static void do_without_op(void)
 {
     int fd = make_file(IN("file"), 100000, WARM);
-    struct statvfs st;
-    char target[10];
 
-    MUST(symlink("file", IN("soft")));
     begin();
-    MUST(access(IN("file"), R_OK));
-    MUST(readlink(IN("soft"), target, sizeof(target)));
-    MUST(statvfs(IN("file"), &st));
     MUST(lseek(fd, 0, SEEK_END));
     MUST(fcntl(fd, F_GETFL));
     MUST(dup(fd));

@@ -239,7 +239,8 @@ static void test_cause_of_all_operations_names_them(void **state)
     o = report_json(job, 0);
     assert_int_equal(json_object_array_length(at(o, "/incomplete/0/ops")), IO_SET_BITS);
     check_at(o, "/incomplete/0/ops/25", "\"lock\"");
-    check_at(o, "/incomplete/0/ops/26", "\"cache\"");
+    check_at(o, "/incomplete/0/ops/26", "\"lookup\"");
+    check_at(o, "/incomplete/0/ops/27", "\"cache\"");
 }
 
 static void test_document_of_steps(void **state)

@@ -401,12 +401,14 @@ static void test_closes_and_locks_are_no_metadata(void **state)
     (void)state;
     sample_calls(&job->mounts.items[0], IO_CLOSE, 30, 0, 2000000000);
     sample_calls(&job->mounts.items[0], IO_LOCK, 3, 0, 4000000000);
+    sample_calls(&job->mounts.items[0], IO_LOOKUP, 7, 0, 1000000000);
     text = page_of(jobs, 1, NULL);
     assert_line(text, "jobio_close_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 30");
     assert_line(text, "jobio_lock_requests_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 3");
     assert_line(text, "jobio_close_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 2");
     assert_line(text, "jobio_lock_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 4");
-    assert_line(text, "jobio_metadata_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 100");
+    assert_line(text, "jobio_metadata_seconds_total{" WHERE ",jobid=\"4711\"," SCRATCH "} 101");
+    assert_non_null(strstr(text, ",op=\"lookup\"} 7\n"));
     assert_no(text, "op=\"close\"");
     assert_no(text, "op=\"lock\"");
 }
