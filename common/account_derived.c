@@ -13,7 +13,8 @@
 
 bool io_errno_is_not_found(enum io_op op, int code)
 {
-    return !io_op_is_data(op) && (code == ENOENT || (op == IO_GETXATTR && code == ENODATA));
+    return !io_op_is_data(op) && (code == ENOENT || (op == IO_GETXATTR && code == ENODATA) ||
+                                  (op == IO_LOOKUP && code == EINVAL));
 }
 
 uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter)

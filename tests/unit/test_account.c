@@ -454,12 +454,12 @@ static struct io_counter *counted(struct io_account *io, enum io_op op, uint64_t
 }
 
 /* Look-ups that found nothing and locks of others are not failures, and fsync is not metadata, to
- * people. */
+ * people. readlink finds no link with EINVAL. */
 static void test_shown(void **state)
 {
     struct io_account io = {0};
     struct io_counter *open = counted(&io, IO_OPEN, 10), *write = counted(&io, IO_WRITE, 5);
-    struct io_counter *lock = counted(&io, IO_LOCK, 6);
+    struct io_counter *lock = counted(&io, IO_LOCK, 6), *lookup = counted(&io, IO_LOOKUP, 20);
     struct io_sums shown;
 
     (void)state;
@@ -471,16 +471,20 @@ static void test_shown(void **state)
     open->errors = 4; /* one of them without its errno */
     assert_int_equal(io_counter_errno(open, ENOENT, 2), 0);
     assert_int_equal(io_counter_errno(open, EACCES, 1), 0);
+    lookup->errors = 9;
+    assert_int_equal(io_counter_errno(lookup, EINVAL, 5), 0);
+    assert_int_equal(io_counter_errno(lookup, ENOENT, 1), 0);
+    assert_int_equal(io_counter_errno(lookup, EACCES, 3), 0);
     write->errors = 1;
     assert_int_equal(io_counter_errno(write, ENOENT, 1), 0);
     shown = io_account_shown(&io);
-    assert_int_equal(io_account_not_found(&io), 2);
-    assert_int_equal(shown.meta.requests, 10);
-    assert_int_equal(shown.meta.errors, 2);
-    assert_int_equal(shown.all.errors, 4);
-    assert_int_equal(shown.all.requests, 34);
-    assert_int_equal(io_account_sums(&io).all.errors, 8);
-    assert_int_equal(io_account_sums(&io).meta.requests, 13);
+    assert_int_equal(io_account_not_found(&io), 8);
+    assert_int_equal(shown.meta.requests, 30);
+    assert_int_equal(shown.meta.errors, 5);
+    assert_int_equal(shown.all.errors, 7);
+    assert_int_equal(shown.all.requests, 54);
+    assert_int_equal(io_account_sums(&io).all.errors, 17);
+    assert_int_equal(io_account_sums(&io).meta.requests, 33);
     io_account_clear(&io);
 }
 
