@@ -25,7 +25,7 @@ static const struct {
     {"writing", BIT(IO_WRITE) | BIT(IO_COPY_WRITE)},
     {"mapped files on", BIT(IO_MMAP_READ) | BIT(IO_MMAP_WRITE)},
     {"opening files on", BIT(IO_OPEN)},
-    {"looking up files on", BIT(IO_STAT)},
+    {"looking up files on", BIT(IO_STAT) | BIT(IO_LOOKUP)},
     {"listing directories in", BIT(IO_READDIR)},
     {"removing files from", BIT(IO_UNLINK) | BIT(IO_RMDIR)},
     {"syncing", BIT(IO_FSYNC)},

@@ -350,6 +350,21 @@ static void test_verdict_on_closes_and_locks(void **state)
                            "files on /nfs\n  25 %, writing /nfs 8 %, locking files on /nfs 7 %\n"));
 }
 
+static void test_verdict_on_lookups(void **state)
+{
+    _job_ *job = job_account_create();
+    struct io_mount *m = sample_mount(&job->mounts, "/nfs", "nfs4", "x");
+    _free_ char *text = NULL;
+
+    (void)state;
+    sample_calls(m, IO_STAT, 10, 0, SECONDS(8));
+    sample_calls(m, IO_LOOKUP, 10, 0, SECONDS(25));
+    job->elapsed_ns = SECONDS(100);
+    job->longest_wait_ns = SECONDS(33);
+    text = report_text(job, SUMMARY_SHORT, NULL);
+    assert_non_null(strstr(text, "looking up files on\n  /nfs 33 %\n"));
+}
+
 /* Failed opens that reached no file system. */
 static void test_no_mount_only_when_it_matters(void **state)
 {
@@ -409,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_mapped_files),
         cmocka_unit_test(test_verdict_on_mapped_files),
         cmocka_unit_test(test_verdict_on_closes_and_locks),
+        cmocka_unit_test(test_verdict_on_lookups),
         cmocka_unit_test(test_no_mount_only_when_it_matters),
         cmocka_unit_test(test_other_mounts_have_a_note),
         cmocka_unit_test(test_words),
