@@ -335,7 +335,7 @@ static const struct {
     {"io-error", "/scratch", {{IO_READ, 100, 0, 1, EIO}}},
     {"stale", "/scratch", {{IO_STAT, 100, 0, 1, ESTALE}}},
     {"small-files", "/scratch", {{IO_OPEN, 20000, 0, 100, 0}, {IO_READ, 20000, 20000000, 10, 0}}},
-    {"failed-look-ups", "/scratch", {{IO_OPEN, 11000, 0, 100, ENOENT}}},
+    {"failed-look-ups", "/x", {{IO_OPEN, 400, 0, 9, ENOENT}, {IO_LOOKUP, 400, 0, 100, ENOENT}}},
     {"metadata-storm", "/scratch", {{IO_OPEN, 1100000, 0, 100, 0}}},
     {"metadata-volume", "/scratch", {{IO_STAT, 150000, 0, 100, 0}, {IO_READ, 1, 1, 50, 0}}},
     {"small-reads", "/scratch", {{IO_READ, 10000, 40960000, 100, 0}}},
