@@ -122,7 +122,7 @@ int job_account_add_step(struct job_account *job, const struct step_account *ste
     job->completeness = sum;
     if (step->longest_wait_ns > job->longest_wait_ns)
         job->longest_wait_ns = step->longest_wait_ns;
-    return 0;
+    return mpi_account_add(&job->mpi, step->mpi);
 }
 
 void step_account_clear(struct step_account *step)
@@ -132,6 +132,7 @@ void step_account_clear(struct step_account *step)
     free(step->node);
     completeness_clear(&step->completeness);
     io_mounts_clear(&step->mounts);
+    mpi_account_destroy(step->mpi);
     *step = (struct step_account){0};
 }
 

@@ -39,6 +39,7 @@ struct step_account {
                                  after the other count as one */
     struct completeness completeness;
     struct io_mounts mounts;
+    struct mpi_account *mpi; /* owned; NULL: not counted */
 };
 
 /* Sums of one node, for the comparison of nodes. */
@@ -108,8 +109,8 @@ bool job_lost_time(const struct job_account *job);
  * calls than a read of the page cache cost more, and so do pages, faults and processes. */
 uint64_t job_events(const struct job_account *job);
 
-/* Add a step to the sums of the job (mounts, completeness, longest wait); does not keep the step.
- */
+/* Add a step to the sums of the job (mounts, completeness, longest wait, MPI); does not keep the
+ * step. 0 or -ENOMEM. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
 void step_account_clear(struct step_account *step);
 struct job_account *job_account_create(void); /* empty; NULL on out-of-memory */

@@ -44,6 +44,9 @@ static inline bool mpi_class_is_write(enum mpi_class class)
 }
 
 bool mpi_account_is_empty(const struct mpi_account *account); /* no call */
+/* *to += from; *to is created if it is NULL. 0 or -ENOMEM (nothing is changed). `from` may be NULL.
+ */
+int mpi_account_add(struct mpi_account **to, const struct mpi_account *from);
 /* Frees the struct; NULL is fine. */
 void mpi_account_destroy(struct mpi_account *account);
 

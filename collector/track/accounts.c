@@ -59,6 +59,8 @@ static int copy_sum(const struct job_account *from, struct job_account *to)
     to->end_ns = from->end_ns;
     to->nodes_reported = 1;
     to->longest_wait_ns = from->longest_wait_ns;
+    if (!r)
+        r = mpi_account_add(&to->mpi, from->mpi);
     return r < 0 ? r : io_mounts_copy(&from->mounts, &to->mounts);
 }
 

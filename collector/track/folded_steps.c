@@ -27,6 +27,8 @@ int folded_steps_add(struct step_account *to, const struct step_account *account
     r = io_mounts_add(&to->mounts, &account->mounts);
     if (!r)
         r = completeness_merge(&to->completeness, &account->completeness);
+    if (!r)
+        r = mpi_account_add(&to->mpi, account->mpi);
     if (r < 0)
         return r;
     to->folded++;

@@ -38,6 +38,8 @@ static int copy_counts(const struct step_account *from, struct step_account *to)
 
     if (!r)
         r = completeness_merge(&to->completeness, &from->completeness);
+    if (!r)
+        r = mpi_account_add(&to->mpi, from->mpi);
     to->elapsed_ns = from->elapsed_ns;
     to->longest_wait_ns = from->longest_wait_ns;
     to->folded = from->folded;

@@ -112,7 +112,7 @@ void tag_clear(struct tag *tag)
 int tag_parse(const struct message *m, struct tag *ret, struct error *error)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
-    uint64_t direct;
+    uint64_t direct, mpi;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r; i++)
@@ -120,12 +120,15 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     if (!r)
         r = message_get_u64(m, "DIRECT", 1, 0, &direct, error);
     if (!r)
+        r = message_get_u64(m, "MPI", 1, 0, &mpi, error);
+    if (!r)
         r = take_texts(m, &tag, error);
     if (r < 0)
         return r;
     if (tag.version != 1 && tag.version != 2)
         return error_set(error, -EINVAL, "CGROUP_VERSION is neither 1 nor 2");
     tag.direct = direct;
+    tag.mpi = mpi;
     *ret = tag;
     memset(&tag, 0, sizeof(tag));
     return 0;

@@ -26,6 +26,7 @@ struct tag {
     char *node;                     /* owned, NULL: not reported */
     char *name;                     /* owned, NULL: not reported; untrusted */
     bool direct;                    /* the plugin put the cgroup into the map itself */
+    bool mpi;                       /* the user wants MPI-IO to be counted */
 };
 
 /* -EINVAL with text: a number is missing or bad, or the path is invalid. */

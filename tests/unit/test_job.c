@@ -117,6 +117,38 @@ static void test_add_step(void **state)
     assert_int_equal(job->n_steps, 0);
 }
 
+/* Every member of a class, and what is missing; a step without MPI changes nothing. */
+static void test_add_mpi(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    CLEANUP(step_account_clear) struct step_account s = {0};
+    struct mpi_counter *c;
+
+    (void)state;
+    assert_int_equal(job_account_add_step(job, &s), 0);
+    assert_null(job->mpi);
+    s.mpi = calloc(1, sizeof(*s.mpi));
+    assert_non_null(s.mpi);
+    c = &s.mpi->classes[MPI_WRITE_ALL];
+    *c = (struct mpi_counter){3, 1, 500, 4096, 10, UINT64_MAX, .size_log2[12] = 1};
+    c->latency_log2[31] = 2;
+    completeness_add(&s.mpi->completeness, MPI_CAUSE_LATE, 2, 0);
+    assert_int_equal(job_account_add_step(job, &s), 0);
+    assert_int_equal(job_account_add_step(job, &s), 0);
+    assert_ptr_not_equal(job->mpi, s.mpi);
+    c = &job->mpi->classes[MPI_WRITE_ALL];
+    assert_int_equal(c->calls, 6);
+    assert_int_equal(c->errors, 2);
+    assert_int_equal(c->time_ns, 1000);
+    assert_int_equal(c->bytes, 8192);
+    assert_int_equal(c->requested_bytes, 20);
+    assert_int_equal(c->unknown_calls, UINT64_MAX);
+    assert_int_equal(c->size_log2[12], 2);
+    assert_int_equal(c->latency_log2[31], 4);
+    assert_int_equal(job->mpi->completeness.items[0].count, 4);
+    assert_int_equal(job->completeness.n, 0);
+}
+
 static void test_destroy_takes_half_built(void **state)
 {
     struct job_account *job = job_account_create();
@@ -141,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_completeness_unites_causes),
         cmocka_unit_test(test_complete_needs_everything),
         cmocka_unit_test(test_add_step),
+        cmocka_unit_test(test_add_mpi),
         cmocka_unit_test(test_destroy_takes_half_built),
     };
 

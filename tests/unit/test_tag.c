@@ -18,14 +18,23 @@ static char dir[] = "/tmp/jobio-test-tag-XXXXXX";
 static int dir_fd;
 
 static const char *const good[][2] = {
-    {"JOBID", "4294967295"}, {"STEP", "4294967291"},
-    {"UID", "1000"},         {"CGROUP", "/a/b/user"},
-    {"CGROUP_ID", "77"},     {"CGROUP_LEVEL", "3"},
-    {"CGROUP_VERSION", "2"}, {"TAGGED_AT", "1700000000000000000"},
-    {"TAGGED_BOOT", "5"},    {"NODES", "4"},
-    {"NODE", "n1"},          {"NAME", "a=b c"},
-    {"SUMMARY", "short"},    {"DIRECT", "1"},
-    {"FUTURE", "x"},         {"WITHIN", "2000"},
+    {"JOBID", "4294967295"},
+    {"STEP", "4294967291"},
+    {"UID", "1000"},
+    {"CGROUP", "/a/b/user"},
+    {"CGROUP_ID", "77"},
+    {"CGROUP_LEVEL", "3"},
+    {"CGROUP_VERSION", "2"},
+    {"TAGGED_AT", "1700000000000000000"},
+    {"TAGGED_BOOT", "5"},
+    {"NODES", "4"},
+    {"NODE", "n1"},
+    {"NAME", "a=b c"},
+    {"SUMMARY", "short"},
+    {"DIRECT", "1"},
+    {"FUTURE", "x"},
+    {"WITHIN", "2000"},
+    {"MPI", "1"},
 };
 
 /* All good keys, with this one changed, or left out (value NULL). */
@@ -55,7 +64,12 @@ static void test_good(void **state)
     assert_string_equal(tag.cgroup, "/a/b/user");
     assert_string_equal(tag.name, "a=b c");
     assert_true(tag.direct);
+    assert_true(tag.mpi);
     assert_int_equal(tag.within_ms, 2000);
+    tag_clear(&tag);
+    build("MPI", NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_false(tag.mpi);
     tag_clear(&tag);
     build("WITHIN", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
@@ -100,6 +114,7 @@ static void test_bad(void **state)
         {"TAGGED_AT", "now"},
         {"TAGGED_BOOT", NULL},
         {"DIRECT", "2"},
+        {"MPI", "2"},
         {"WITHIN", "120001"},
     };
 
