@@ -96,6 +96,20 @@ static int parse_origin(const struct key *key, const char *value, void *field, s
     return 0;
 }
 
+static int parse_mpi_count(const struct key *key, const char *value, void *field,
+                           struct error *error)
+{
+    static const char *const names[] = {
+        [MPI_COUNT_ASKED] = "asked", [MPI_COUNT_NO] = "no", [MPI_COUNT_YES] = "yes"};
+    int count = parse_choice(value, names, ARRAY_SIZE(names), error);
+
+    (void)key;
+    if (count < 0)
+        return count;
+    *(enum settings_mpi *)field = (enum settings_mpi)count;
+    return 0;
+}
+
 /* One of two words: false, true. */
 static int parse_either(const char *value, const char *no, const char *yes, bool *field,
                         struct error *error)
@@ -140,6 +154,7 @@ static const struct key keys[] = {
     KEY("report", "record", record, parse_record, 0, 0, false),
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
     KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
+    KEY("mpi", "count", mpi_count, parse_mpi_count, 0, 0, false),
     KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),

@@ -20,6 +20,9 @@ enum settings_backend { BACKEND_AUTO, BACKEND_FENTRY, BACKEND_KPROBE, BACKEND_TP
 /* Whether messages of other nodes must come from their addresses; see enum origins_mode. */
 enum settings_origin { CHECK_ORIGIN_AUTO, CHECK_ORIGIN_NO, CHECK_ORIGIN_YES };
 
+/* The jobs whose MPI-IO is counted: those that asked for it (--io-mpi), none, all. */
+enum settings_mpi { MPI_COUNT_ASKED, MPI_COUNT_NO, MPI_COUNT_YES };
+
 /* Whether metrics name users and accounts. By default not on a page that other hosts can read. */
 enum settings_user { METRICS_USER_DEFAULT, METRICS_USER_NO, METRICS_USER_YES };
 
@@ -39,6 +42,7 @@ struct settings {
     enum settings_record record;
     char *record_program;
     bool job_state; /* learn from Slurm how jobs ended */
+    enum settings_mpi mpi_count;
     uint64_t interval_ns;
     enum settings_backend backend;
     bool services; /* count the services of the node, too */

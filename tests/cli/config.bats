@@ -39,7 +39,8 @@ check_config() {
 }
 
 @test "--check-config prints what jobiod will do" {
-    printf '%s\n' 'node = gpu1' 'interval = 10s' 'backend = kprobe' '[push]' 'url = http://gw:9091' > "$conf"
+    printf '%s\n' 'node = gpu1' 'interval = 10s' 'backend = kprobe' '[mpi]' 'count = yes' \
+        '[push]' 'url = http://gw:9091' > "$conf"
     printf '%s\n' 'nodes = cpu*' '[push]' 'url = http://cpu:9091' > "$conf.d/10-cpu.conf"
     printf '%s\n' 'nodes = gpu*' '[push]' 'url = http://gpu:9091' > "$conf.d/20-gpu.conf"
     run -0 --separate-stderr check_config
@@ -54,6 +55,7 @@ sinks: 1 push target; peers: none
 settings that are not defaults:
     node = gpu1 ($conf:1)
     backend = kprobe ($conf:3)
+    [mpi] count = yes ($conf:5)
     [push] url = http://gpu:9091 ($conf.d/20-gpu.conf:3)
 ok" ]
 }

@@ -46,6 +46,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings->keep_bytes, 256 << 20);
     assert_int_equal(settings->record, RECORD_JOB_END);
     assert_int_equal(settings->summary, SUMMARY_SHORT);
+    assert_int_equal(settings->mpi_count, MPI_COUNT_ASKED);
     assert_int_equal(settings->metrics_user, METRICS_USER_DEFAULT);
     assert_true(settings_page_has_users(settings));
     assert_false(settings->push.access.insecure);
@@ -68,6 +69,8 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "summary = full\n"
                                  "record = deferred\n"
                                  "record_program = /opt/jobio-record\n"
+                                 "[mpi]\n"
+                                 "count = yes\n"
                                  "[push]\n"
                                  "url = http://one:9091\n"
                                  "url = http://two:9091/prefix\n"
@@ -101,6 +104,7 @@ static void assert_every_kind(const struct settings *settings)
     assert_int_equal(settings->summary, SUMMARY_FULL);
     assert_int_equal(settings->record, RECORD_DEFERRED);
     assert_string_equal(settings->record_program, "/opt/jobio-record");
+    assert_int_equal(settings->mpi_count, MPI_COUNT_YES);
     assert_int_equal(settings->push.urls.n, 2);
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
     assert_int_equal(settings->metrics_user, METRICS_USER_NO);
@@ -174,6 +178,7 @@ static void test_bad_files(void **state)
         {"[report]\nsummary = long\n", ":2: summary: \"long\" is none of off, short, full"},
         {"[report]\nrecord_program = jobio-record\n",
          ":2: record_program: \"jobio-record\" is not an absolute path"},
+        {"[mpi]\ncount = maybe\n", ":2: count: \"maybe\" is none of asked, no, yes"},
         {"[metrics]\nlisten = localhost:9417\n",
          ":2: listen: \"localhost:9417\" is not ADDRESS:PORT or [ADDRESS]:PORT"},
         {"[metrics]\ntextfile = jobio.prom\n",
@@ -260,6 +265,7 @@ static void test_the_example(void **state)
     assert_int_equal(settings->keep_bytes, defaults->keep_bytes);
     assert_int_equal(settings->summary, defaults->summary);
     assert_int_equal(settings->record, defaults->record);
+    assert_int_equal(settings->mpi_count, defaults->mpi_count);
     assert_int_equal(settings->metrics_user, defaults->metrics_user);
     assert_int_equal(settings->push.interval_ns, defaults->push.interval_ns);
     assert_int_equal(settings->push.linger_ns, defaults->push.linger_ns);
