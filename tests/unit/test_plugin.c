@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobio.so in a slurmstepd (stepd.h) with a jobiod that answers: tags, step files, ends, the
- * summary, the submission, prolog and epilog.
+ * summary, prolog and epilog.
  */
 #include "tests/unit/test.h"
 
@@ -312,50 +312,6 @@ static void test_nodes_without_prolog(void **state)
     cgroups_destroy(&c);
 }
 
-static void test_summary(void **state)
-{
-    static char off[] = "summary=off";
-    char *words_off[] = {stepd_words[0], off, NULL};
-    static const struct {
-        const char *option;
-        const char *const env[4];
-        bool config_off;
-        const char *expected;
-    } cases[] = {
-        {NULL, {NULL}, false, "|SUMMARY=short|"},
-        {NULL, {NULL}, true, "|SUMMARY=off|"},
-        {"full", {"JOBIO_SUMMARY=off", NULL}, true, "|SUMMARY=full|"},
-        {"loud", {NULL}, false, "|SUMMARY=short|"},
-        {NULL, {"JOBIO_SUMMARY=full", NULL}, true, "|SUMMARY=full|"},
-        {NULL, {"JOBIO_SUMMARY=loud", NULL}, true, "|SUMMARY=off|"},
-        {NULL, {"SLURM_JOBIO_SUMMARY=full", NULL}, true, "|SUMMARY=full|"},
-        {NULL,
-         {"JOBIO_SUMMARY=off", "SLURM_SPANK__SLURM_SPANK_OPTION_jobio_io_summary=full", NULL},
-         false,
-         "|SUMMARY=full|"},
-    };
-    struct answerer a;
-    struct cgroups c;
-
-    stepd_cgroups(&c, 2, "step_batch");
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct spank_handle handle = stepd_batch;
-        _free_ char *asked = NULL;
-
-        handle.env = cases[i].env;
-        answerer_start(&a, stepd_directory, ANSWER_OK);
-        stepd_run(&handle, cases[i].config_off ? words_off : stepd_words, &c, cases[i].option);
-        asked = answerer_asked(&a);
-        assert_has(asked, cases[i].expected);
-        /* The report is requested for any summary, because it also writes the job record. */
-        assert_has(asked, "TYPE=end");
-        assert_has(asked, "TYPE=report");
-        answerer_stop(&a);
-        stepd_clean(state);
-    }
-    cgroups_destroy(&c);
-}
-
 static void test_words(void **state)
 {
     static char bad[] = "sumary=full", worse[] = "summary=loud", relative[] = "socket=x/y",
@@ -383,37 +339,6 @@ static void test_words(void **state)
     assert_has(spank_host_log->text, "\"patience=0\" is not 1 to 60\n");
     answerer_stop(&a);
     cgroups_destroy(&c);
-}
-
-static void test_submit(void **state)
-{
-    struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
-    struct spank_plugin plugin;
-
-    (void)state;
-    setenv("JOBIO_SUMMARY", "full", 1);
-    spank_host_load(&plugin, &handle, stepd_words);
-    assert_int_equal(spank_host_run(&plugin, "init"), 0);
-    assert_string_equal(spank_host_option.name, "io-summary");
-    assert_int_equal(spank_host_option.has_arg, 1);
-    assert_int_not_equal(spank_host_option.cb(0, "loud", 0), 0);
-    assert_has(spank_host_log->text, "error: jobio: --io-summary=loud is not off, short or full\n");
-    assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
-    assert_string_equal(getenv("SLURM_JOBIO_SUMMARY"), "full");
-
-    unsetenv("SLURM_JOBIO_SUMMARY");
-    setenv("JOBIO_SUMMARY", "loud", 1);
-    assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
-    assert_null(getenv("SLURM_JOBIO_SUMMARY"));
-    assert_has(spank_host_log->text, "JOBIO_SUMMARY=loud is not off, short or full: ignored\n");
-
-    setenv("JOBIO_SUMMARY", "full", 1);
-    assert_int_equal(spank_host_option.cb(0, "off", 0), 0);
-    assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
-    assert_null(getenv("SLURM_JOBIO_SUMMARY"));
-    assert_int_equal(spank_host_run(&plugin, "exit"), 0);
-    unsetenv("JOBIO_SUMMARY");
-    spank_host_unload(&plugin);
 }
 
 static void check_prolog(const char *list, const char *in_file, const char *in_message)
@@ -576,10 +501,8 @@ int main(void)
         cmocka_unit_test_teardown(test_het_component, stepd_clean),
         cmocka_unit_test_teardown(test_step_nodes, stepd_clean),
         cmocka_unit_test_teardown(test_nodes_without_prolog, stepd_clean),
-        cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_words, stepd_clean),
         cmocka_unit_test_teardown(test_one_summary, stepd_clean),
-        cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_prolog_and_epilog, stepd_clean),
         cmocka_unit_test_teardown(test_run_without_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_extern_without_prolog, stepd_clean),
