@@ -3,39 +3,39 @@
 
 #include "plugin/settings.h"
 
-static const char *given;
+static const char *summary;
 
 /* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
  * value: the plugin never fails a running job. */
-static int set_option(int value, const char *text, int remote)
+static int set_summary(int value, const char *text, int remote)
 {
     const char *word = summary_word(text);
 
     (void)value;
     if (word)
-        given = word;
+        summary = word;
     if (word || remote)
         return ESPANK_SUCCESS;
-    slurm_error("jobio: --" OPTION_NAME "=%s is not off, short or full", text ? text : "");
+    slurm_error("jobio: --" SUMMARY_OPTION "=%s is not off, short or full", text ? text : "");
     return ESPANK_BAD_ARG;
 }
 
 void option_register(spank_t spank)
 {
     static struct spank_option option = {
-        .name = (char *)OPTION_NAME,
+        .name = (char *)SUMMARY_OPTION,
         .arginfo = (char *)"off|short|full",
         .usage = (char *)"append a summary of the job's I/O to its output",
         .has_arg = 1,
-        .cb = set_option,
+        .cb = set_summary,
     };
     spank_err_t r = spank_option_register(spank, &option);
 
     if (r != ESPANK_SUCCESS)
-        slurm_error("jobio: register --" OPTION_NAME ": error %d", (int)r);
+        slurm_error("jobio: register --" SUMMARY_OPTION ": error %d", (int)r);
 }
 
-const char *option_given(void)
+const char *option_summary(void)
 {
-    return given;
+    return summary;
 }

@@ -5,11 +5,11 @@
 
 #include <slurm/spank.h>
 
-#define OPTION_NAME "io-summary"
+#define SUMMARY_OPTION "io-summary"
 /* The variable with which users choose the summary if they do not give the option. */
-#define OPTION_VARIABLE "JOBIO_SUMMARY"
+#define SUMMARY_VARIABLE "JOBIO_SUMMARY"
 /* The copy that the submitting command makes: `--export=NONE` keeps only names with SLURM. */
-#define OPTION_PASSED_ON "SLURM_JOBIO_SUMMARY"
+#define SUMMARY_PASSED_ON "SLURM_JOBIO_SUMMARY"
 
 /* srun sets it for its steps if it runs in an allocation that it did not make. */
 #define ALLOCATION_VARIABLE "SLURM_JOBIO_ALLOCATION"
@@ -20,7 +20,7 @@
 /* Only valid in slurm_spank_init. */
 void option_register(spank_t spank);
 
-/* Returns the "off", "short" or "full" of the option; NULL if it was not given. */
-const char *option_given(void);
+/* Returns the "off", "short" or "full" of --io-summary; NULL if it was not given. */
+const char *option_summary(void);
 
 #endif

@@ -28,7 +28,7 @@
 #define NAME_MAX_SIZE 256
 
 /* sbatch sets it; needed if `--export=NONE` loses the option (Slurm < 24.05). */
-#define OPTION_LEFT_OVER "SLURM_SPANK__SLURM_SPANK_OPTION_jobio_io_summary"
+#define SUMMARY_LEFT_OVER "SLURM_SPANK__SLURM_SPANK_OPTION_jobio_io_summary"
 
 /* The step of this process. */
 static struct {
@@ -119,8 +119,8 @@ static const char *get_job_variable(spank_t spank, const char *name, char *buf, 
 
 static const char *choose_summary(spank_t spank)
 {
-    static const char *const names[] = {OPTION_LEFT_OVER, OPTION_VARIABLE, OPTION_PASSED_ON};
-    const char *word = option_given();
+    static const char *const names[] = {SUMMARY_LEFT_OVER, SUMMARY_VARIABLE, SUMMARY_PASSED_ON};
+    const char *word = option_summary();
     char buf[16];
 
     for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)

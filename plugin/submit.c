@@ -26,6 +26,12 @@ void submit_init(spank_t spank, int ac, char *av[])
     option_register(spank);
 }
 
+static void pass_on(const char *name, const char *word)
+{
+    if (setenv(name, word, 1) < 0)
+        slurm_error("jobio: set %s: out of memory", name);
+}
+
 /* A step of srun in an existing allocation gets no summary of its own. */
 static void mark_allocation(void)
 {
@@ -33,20 +39,25 @@ static void mark_allocation(void)
         return;
     if (!getenv("SLURM_JOB_ID"))
         (void)unsetenv(ALLOCATION_VARIABLE);
-    else if (setenv(ALLOCATION_VARIABLE, "1", 1) < 0)
-        slurm_error("jobio: set " ALLOCATION_VARIABLE ": out of memory");
+    else
+        pass_on(ALLOCATION_VARIABLE, "1");
+}
+
+static void pass_on_summary(void)
+{
+    const char *text = getenv(SUMMARY_VARIABLE);
+    const char *word = summary_word(text);
+
+    if (!text || option_summary())
+        return;
+    if (word)
+        pass_on(SUMMARY_PASSED_ON, word);
+    else
+        slurm_error("jobio: " SUMMARY_VARIABLE "=%s is not off, short or full: ignored", text);
 }
 
 void submit_options_known(void)
 {
-    const char *text = getenv(OPTION_VARIABLE);
-    const char *word = summary_word(text);
-
     mark_allocation();
-    if (!text || option_given())
-        return;
-    if (!word)
-        slurm_error("jobio: " OPTION_VARIABLE "=%s is not off, short or full: ignored", text);
-    else if (setenv(OPTION_PASSED_ON, word, 1) < 0)
-        slurm_error("jobio: set " OPTION_PASSED_ON ": out of memory");
+    pass_on_summary();
 }

@@ -9,8 +9,11 @@
 #include <sys/mman.h>
 
 struct spank_host_log *spank_host_log;
-struct spank_option spank_host_option;
 const char *spank_host_path = JOBIO_PLUGIN;
+
+#define OPTIONS_MAX 4
+static struct spank_option options[OPTIONS_MAX];
+static size_t options_n;
 
 static struct spank_handle *current;
 
@@ -166,8 +169,19 @@ void slurm_hostlist_destroy(void *list)
 spank_err_t spank_option_register(spank_t h, struct spank_option *option)
 {
     (void)h;
-    spank_host_option = *option;
+    assert_true(options_n < OPTIONS_MAX);
+    options[options_n++] = *option;
     return ESPANK_SUCCESS;
+}
+
+const struct spank_option *spank_host_option(const char *name)
+{
+    for (size_t i = 0; i < options_n; i++) {
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    }
+    fail_msg("the option %s is not registered", name);
+    return NULL;
 }
 
 void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, char **words)
@@ -176,7 +190,7 @@ void spank_host_load(struct spank_plugin *plugin, struct spank_handle *handle, c
     plugin->av = words;
     for (plugin->ac = 0; words[plugin->ac]; plugin->ac++)
         ;
-    memset(&spank_host_option, 0, sizeof(spank_host_option));
+    options_n = 0;
     plugin->library = dlopen(spank_host_path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->library)
         fail_msg("%s", dlerror());

@@ -31,8 +31,8 @@ struct spank_host_log {
 };
 extern struct spank_host_log *spank_host_log;
 
-/* The registered option; NULL: none yet. */
-extern struct spank_option spank_host_option;
+/* The option that the plugin has registered under this name. Fails the test if there is none. */
+const struct spank_option *spank_host_option(const char *name);
 
 /* A loaded plugin. */
 struct spank_plugin {

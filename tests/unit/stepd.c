@@ -133,7 +133,7 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
     load(&handle, av);
     r |= run_hook("init");
     if (option)
-        r |= spank_host_option.cb(spank_host_option.val, option, 1);
+        r |= spank_host_option("io-summary")->cb(0, option, 1);
     r |= run_hook("init_post_opt");
     if (handle.stepid != STEP_EXTERN)
         handle.task = start_task(c);

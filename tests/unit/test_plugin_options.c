@@ -64,9 +64,8 @@ static void test_submit(void **state)
     setenv("JOBIO_SUMMARY", "full", 1);
     spank_host_load(&plugin, &handle, stepd_words);
     assert_int_equal(spank_host_run(&plugin, "init"), 0);
-    assert_string_equal(spank_host_option.name, "io-summary");
-    assert_int_equal(spank_host_option.has_arg, 1);
-    assert_int_not_equal(spank_host_option.cb(0, "loud", 0), 0);
+    assert_int_equal(spank_host_option("io-summary")->has_arg, 1);
+    assert_int_not_equal(spank_host_option("io-summary")->cb(0, "loud", 0), 0);
     assert_has(spank_host_log->text, "error: jobio: --io-summary=loud is not off, short or full\n");
     assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
     assert_string_equal(getenv("SLURM_JOBIO_SUMMARY"), "full");
@@ -78,7 +77,7 @@ static void test_submit(void **state)
     assert_has(spank_host_log->text, "JOBIO_SUMMARY=loud is not off, short or full: ignored\n");
 
     setenv("JOBIO_SUMMARY", "full", 1);
-    assert_int_equal(spank_host_option.cb(0, "off", 0), 0);
+    assert_int_equal(spank_host_option("io-summary")->cb(0, "off", 0), 0);
     assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
     assert_null(getenv("SLURM_JOBIO_SUMMARY"));
     assert_int_equal(spank_host_run(&plugin, "exit"), 0);
