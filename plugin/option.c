@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plugin/option.h"
 
+#include <string.h>
+
 #include "plugin/settings.h"
 
 static const char *summary;
+static bool mpi;
 
 /* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
  * value: the plugin never fails a running job. */
@@ -20,22 +23,55 @@ static int set_summary(int value, const char *text, int remote)
     return ESPANK_BAD_ARG;
 }
 
+static int set_mpi(int value, const char *text, int remote)
+{
+    (void)value;
+    (void)text;
+    (void)remote;
+    mpi = true;
+    return ESPANK_SUCCESS;
+}
+
+static void register_one(spank_t spank, struct spank_option *option)
+{
+    spank_err_t r = spank_option_register(spank, option);
+
+    if (r != ESPANK_SUCCESS)
+        slurm_error("jobio: register --%s: error %d", option->name, (int)r);
+}
+
 void option_register(spank_t spank)
 {
-    static struct spank_option option = {
+    static struct spank_option summary_option = {
         .name = (char *)SUMMARY_OPTION,
         .arginfo = (char *)"off|short|full",
         .usage = (char *)"append a summary of the job's I/O to its output",
         .has_arg = 1,
         .cb = set_summary,
     };
-    spank_err_t r = spank_option_register(spank, &option);
+    static struct spank_option mpi_option = {
+        .name = (char *)MPI_OPTION,
+        .usage = (char *)"also count the calls of MPI-IO of the job",
+        .cb = set_mpi,
+    };
 
-    if (r != ESPANK_SUCCESS)
-        slurm_error("jobio: register --" SUMMARY_OPTION ": error %d", (int)r);
+    register_one(spank, &summary_option);
+    register_one(spank, &mpi_option);
 }
 
 const char *option_summary(void)
 {
     return summary;
+}
+
+bool option_mpi(void)
+{
+    return mpi;
+}
+
+const char *mpi_word(const char *text)
+{
+    if (!text || (strcmp(text, "0") != 0 && strcmp(text, "1") != 0))
+        return NULL;
+    return *text == '1' ? "1" : "0";
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option --io-summary of sbatch, salloc and srun. */
+/* The options --io-summary and --io-mpi of sbatch, salloc and srun. */
 #ifndef JOBIO_PLUGIN_OPTION_H
 #define JOBIO_PLUGIN_OPTION_H
+
+#include <stdbool.h>
 
 #include <slurm/spank.h>
 
 #define SUMMARY_OPTION "io-summary"
-/* The variable with which users choose the summary if they do not give the option. */
+#define MPI_OPTION "io-mpi"
+/* The variables with which users choose if they do not give the option. */
 #define SUMMARY_VARIABLE "JOBIO_SUMMARY"
-/* The copy that the submitting command makes: `--export=NONE` keeps only names with SLURM. */
+#define MPI_VARIABLE "JOBIO_MPI"
+/* The copies that the submitting command makes: `--export=NONE` keeps only names with SLURM. That
+ * of MPI is made for the option, too. */
 #define SUMMARY_PASSED_ON "SLURM_JOBIO_SUMMARY"
+#define MPI_PASSED_ON "SLURM_JOBIO_MPI"
 
 /* srun sets it for its steps if it runs in an allocation that it did not make. */
 #define ALLOCATION_VARIABLE "SLURM_JOBIO_ALLOCATION"
@@ -22,5 +28,11 @@ void option_register(spank_t spank);
 
 /* Returns the "off", "short" or "full" of --io-summary; NULL if it was not given. */
 const char *option_summary(void);
+/* Whether --io-mpi was given. */
+bool option_mpi(void);
+
+/* Returns "0" or "1", a value of the variables of MPI, as a constant; NULL for another word or
+ * NULL. */
+const char *mpi_word(const char *text);
 
 #endif

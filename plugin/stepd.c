@@ -38,6 +38,7 @@ static struct {
     char name[NAME_MAX_SIZE];
     const char *node;
     const char *summary;
+    bool mpi; /* the user wants MPI-IO to be counted */
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
     char file[64];          /* the name of the step file */
@@ -126,6 +127,17 @@ static const char *choose_summary(spank_t spank)
     for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
         word = summary_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
     return word ? word : step.settings.summary;
+}
+
+static bool wants_mpi(spank_t spank)
+{
+    static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE};
+    const char *word = option_mpi() ? "1" : NULL;
+    char buf[16];
+
+    for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
+        word = mpi_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
+    return word && *word == '1';
 }
 
 /* The number of nodes of the allocation. Slurm provides that of the step: it is equal for extern,
@@ -234,6 +246,7 @@ static void identify_step(spank_t spank)
     identify_array(spank);
     step.nodes = find_node_count(spank);
     step.summary = choose_summary(spank);
+    step.mpi = wants_mpi(spank);
     step.prints_summary = prints_summary(spank);
     (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
@@ -276,6 +289,8 @@ static void make_tag_message(bool direct)
     }
     (void)message_put(&message, "SUMMARY", step.summary);
     (void)message_put_u64(&message, "DIRECT", direct);
+    if (step.mpi)
+        (void)message_put_u64(&message, "MPI", 1);
 }
 
 static bool save_step_file(const char *name)

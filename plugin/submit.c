@@ -56,8 +56,20 @@ static void pass_on_summary(void)
         slurm_error("jobio: " SUMMARY_VARIABLE "=%s is not off, short or full: ignored", text);
 }
 
+static void pass_on_mpi(void)
+{
+    const char *text = getenv(MPI_VARIABLE);
+    const char *word = option_mpi() ? "1" : mpi_word(text);
+
+    if (word)
+        pass_on(MPI_PASSED_ON, word);
+    else if (text)
+        slurm_error("jobio: " MPI_VARIABLE "=%s is not 0 or 1: ignored", text);
+}
+
 void submit_options_known(void)
 {
     mark_allocation();
     pass_on_summary();
+    pass_on_mpi();
 }

@@ -387,6 +387,11 @@ same() {
     diff <(echo "$1") <(echo "$2") >&2
 }
 
+# steps_with_mpi DIRECTORY ID: print the steps of the job whose files in it ask for MPI-IO to be counted
+steps_with_mpi() {
+    grep -lx MPI=1 "$1/$2".* | sed 's/.*\.//; s/4294967291/batch/' | sort | xargs
+}
+
 # record ID: print the JSON after IO1: in the job's AdminComment
 record() {
     scontrol show job "$1" | sed -n 's/^ *AdminComment=.*IO1://p'

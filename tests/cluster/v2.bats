@@ -273,6 +273,32 @@ END
     record "$off" | jq -e .complete
 }
 
+@test "--io-mpi and JOBIO_MPI=1 reach each step, also with --export=NONE" {
+    local steps='srun true
+        srun --export=NONE /bin/true' option none variable plain one salloc srun
+    systemctl stop jobiod # the step files remain
+    option=$(submit alice --io-mpi --wrap "$steps")
+    none=$(submit alice --io-mpi --export=NONE --wrap "$steps")
+    variable=$(JOBIO_MPI=1 submit alice --export=NONE --wrap "$steps")
+    plain=$(submit alice --wrap "$steps")
+    one=$(submit alice --wrap 'srun true
+        srun --io-mpi true')
+    salloc=$(as alice salloc -Q --io-mpi sh -c 'echo $SLURM_JOB_ID; srun true')
+    srun=$(as alice srun -Q --io-mpi sh -c 'echo $SLURM_JOB_ID')
+    for id in $option $none $variable $plain $one $salloc $srun; do
+        job_wait "$id"
+    done
+    cp -r /run/jobio/steps $cluster_dir/steps
+    systemctl start jobiod
+    for id in $option $none $variable; do
+        same "0 1 batch" "$(steps_with_mpi $cluster_dir/steps "$id")"
+    done
+    same "" "$(steps_with_mpi $cluster_dir/steps "$plain")"
+    same "1" "$(steps_with_mpi $cluster_dir/steps "$one")"
+    same "0" "$(steps_with_mpi $cluster_dir/steps "$salloc")"
+    same "0" "$(steps_with_mpi $cluster_dir/steps "$srun")"
+}
+
 # states JOB...: how the jobs ended according to jobio, by number
 states() {
     jobio history -P -n -o JobIDRaw,Restart,State,ExitCode -j "$(IFS=,; echo "$*")" | sort -n

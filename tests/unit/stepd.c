@@ -20,6 +20,7 @@
 char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
 const char *stepd_second;
+bool stepd_mpi;
 char *stepd_words[] = {word_socket, NULL};
 
 const struct spank_handle stepd_batch = {
@@ -119,6 +120,18 @@ static void load(struct spank_handle *handle, char **av)
     spank_host_load(&lines[1], handle, av);
 }
 
+/* As slurmstepd does: an option without an argument has none. */
+static int give_options(const char *summary)
+{
+    int r = 0;
+
+    if (summary)
+        r |= spank_host_option("io-summary")->cb(0, summary, 1);
+    if (stepd_mpi)
+        r |= spank_host_option("io-mpi")->cb(0, NULL, 1);
+    return r;
+}
+
 /* The life of a slurmstepd. Exits 0 if every hook gave ESPANK_SUCCESS. */
 static void __attribute__((noreturn))
 stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char *option)
@@ -132,8 +145,7 @@ stepd(struct spank_handle handle, char **av, const struct cgroups *c, const char
         _exit(100);
     load(&handle, av);
     r |= run_hook("init");
-    if (option)
-        r |= spank_host_option("io-summary")->cb(0, option, 1);
+    r |= give_options(option);
     r |= run_hook("init_post_opt");
     if (handle.stepid != STEP_EXTERN)
         handle.task = start_task(c);

@@ -5,9 +5,11 @@
  */
 #include "tests/unit/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/job.h"
 #include "tests/unit/answerer.h"
 #include "tests/unit/stepd.h"
 
@@ -85,11 +87,102 @@ static void test_submit(void **state)
     spank_host_unload(&plugin);
 }
 
+/* Whether the tag and the step file of a step ask for the MPI-IO to be counted. */
+static bool asks_for_mpi(uint32_t stepid, bool option, const char *const *env)
+{
+    struct spank_handle handle = stepd_batch;
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+    char name[64];
+    bool asks;
+
+    stepd_cgroups(&c, 2, "step_x");
+    handle.stepid = stepid;
+    handle.env = env;
+    answerer_start(&a, stepd_directory, ANSWER_OK);
+    stepd_mpi = option;
+    stepd_run(&handle, stepd_words, &c, NULL);
+    stepd_mpi = false;
+    asked = answerer_asked(&a);
+    asks = strstr(asked, "|DIRECT=0|MPI=1|\n");
+    snprintf(name, sizeof(name), "steps/17.2.4294967294.%u", stepid);
+    assert_int_equal(asks, strstr(stepd_read(name), "\nDIRECT=0\nMPI=1\n") != NULL);
+    assert_int_equal(stepd_count(asked, "|MPI="), asks);
+    assert_string_equal(spank_host_log->text, "");
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+    (void)stepd_clean(NULL);
+    return asks;
+}
+
+static void test_mpi(void **state)
+{
+    static const char *const one[] = {"JOBIO_MPI=1", NULL}, *const zero[] = {"JOBIO_MPI=0", NULL},
+                             *const many[] = {"JOBIO_MPI=11", NULL},
+                             *const empty[] = {"JOBIO_MPI=", NULL},
+                             *const copy[] = {"SLURM_JOBIO_MPI=1", NULL},
+                             *const both[] = {"JOBIO_MPI=0", "SLURM_JOBIO_MPI=1", NULL},
+                             *const none[] = {"JOBIO_MPI=1", "SLURM_JOBIO_MPI=0", NULL};
+
+    (void)state;
+    assert_false(asks_for_mpi(STEP_BATCH, false, NULL));
+    assert_true(asks_for_mpi(STEP_BATCH, true, NULL));
+    assert_true(asks_for_mpi(3, true, NULL));
+    assert_true(asks_for_mpi(3, true, zero));
+    assert_true(asks_for_mpi(3, false, one));
+    assert_false(asks_for_mpi(3, false, zero));
+    assert_false(asks_for_mpi(3, false, many));
+    assert_false(asks_for_mpi(3, false, empty));
+    assert_true(asks_for_mpi(STEP_BATCH, false, copy));
+    assert_true(asks_for_mpi(3, false, copy));
+    assert_true(asks_for_mpi(3, false, both));
+    assert_false(asks_for_mpi(3, false, none));
+}
+
+/* What the submitting command passes on to the steps of the job: NULL is nothing. */
+static void check_mpi_passed_on(const char *variable, bool option, const char *expected,
+                                const char *log)
+{
+    struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
+    struct spank_plugin plugin;
+    const char *copy;
+
+    if (variable)
+        setenv("JOBIO_MPI", variable, 1);
+    spank_host_load(&plugin, &handle, stepd_words);
+    assert_int_equal(spank_host_run(&plugin, "init"), 0);
+    if (option)
+        assert_int_equal(spank_host_option("io-mpi")->cb(0, NULL, 0), 0);
+    assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
+    spank_host_unload(&plugin);
+    copy = getenv("SLURM_JOBIO_MPI");
+    assert_int_equal(copy != NULL, expected != NULL);
+    if (copy)
+        assert_string_equal(copy, expected);
+    assert_string_equal(spank_host_log->text, log);
+    unsetenv("JOBIO_MPI");
+    unsetenv("SLURM_JOBIO_MPI");
+}
+
+static void test_submit_mpi(void **state)
+{
+    (void)state;
+    check_mpi_passed_on(NULL, false, NULL, "");
+    check_mpi_passed_on(NULL, true, "1", "");
+    check_mpi_passed_on("1", false, "1", "");
+    check_mpi_passed_on("0", false, "0", "");
+    check_mpi_passed_on("0", true, "1", "");
+    check_mpi_passed_on("yes", false, NULL, "error: jobio: JOBIO_MPI=yes is not 0 or 1: ignored\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),
+        cmocka_unit_test_teardown(test_mpi, stepd_clean),
+        cmocka_unit_test_teardown(test_submit_mpi, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);
