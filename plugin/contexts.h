@@ -7,7 +7,7 @@
 
 /* sbatch, salloc, srun. */
 void submit_init(spank_t spank, int ac, char *av[]);
-void submit_options_known(void);
+void submit_options_known(spank_t spank);
 
 /* slurmstepd. */
 void stepd_init(spank_t spank, int ac, char *av[]);

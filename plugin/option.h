@@ -16,6 +16,8 @@
  * of MPI is made for the option, too. */
 #define SUMMARY_PASSED_ON "SLURM_JOBIO_SUMMARY"
 #define MPI_PASSED_ON "SLURM_JOBIO_MPI"
+/* The copy in the environment of the prolog: Slurm puts SPANK_ before its name. */
+#define MPI_PROLOG_VARIABLE "SPANK_" MPI_VARIABLE
 
 /* srun sets it for its steps if it runs in an allocation that it did not make. */
 #define ALLOCATION_VARIABLE "SLURM_JOBIO_ALLOCATION"

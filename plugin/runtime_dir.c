@@ -109,6 +109,7 @@ static void read_job_line(char *line, void *arg)
     (void)sscanf(line, "RESTART=%9u", &job->restart);
     job->ended |= strncmp(line, "ENDED=1", 7) == 0;
     job->has_nodes |= strncmp(line, "GATHER=", 7) == 0;
+    job->mpi |= strncmp(line, "MPI=1", 5) == 0;
 }
 
 int runtime_read_job(const char *runtime, uint32_t jobid, struct runtime_job *ret,
@@ -130,9 +131,9 @@ static const char *format_down_path(const char *runtime, char ret[PATH_MAX])
     return ret;
 }
 
-static bool is_owner_field(const char *line)
+static bool is_same_in_each_run(const char *line)
 {
-    static const char *const keys[] = {"ACCOUNT=", "PARTITION=", "USER="};
+    static const char *const keys[] = {"ACCOUNT=", "PARTITION=", "USER=", "MPI="};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (strncmp(line, keys[i], strlen(keys[i])) == 0)
@@ -140,20 +141,20 @@ static bool is_owner_field(const char *line)
     return false;
 }
 
-static void put_owner_line(char *line, void *arg)
+static void copy_job_line(char *line, void *arg)
 {
     char *value = strchr(line, '=');
 
     line[strcspn(line, "\n")] = '\0';
-    if (!is_owner_field(line))
+    if (!is_same_in_each_run(line))
         return;
     *value++ = '\0';
     (void)message_put(arg, line, value);
 }
 
-int runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m, struct error *error)
+int runtime_copy_job(const char *runtime, uint32_t jobid, struct message *m, struct error *error)
 {
-    int r = read_job_lines(runtime, jobid, put_owner_line, m, error);
+    int r = read_job_lines(runtime, jobid, copy_job_line, m, error);
 
     return r < 0 ? r : 0;
 }

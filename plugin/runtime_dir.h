@@ -21,6 +21,7 @@ struct runtime_job {
     bool known;     /* the file exists */
     bool ended;     /* the epilog of that run was called */
     bool has_nodes; /* it has GATHER */
+    bool mpi;       /* the user wants MPI-IO to be counted */
     uint32_t restart;
 };
 
@@ -29,8 +30,9 @@ struct runtime_job {
 int runtime_read_job(const char *runtime, uint32_t jobid, struct runtime_job *ret,
                      struct error *error);
 
-/* Copy ACCOUNT, PARTITION and USER of that file, if it exists, into the message. */
-int runtime_put_owner(const char *runtime, uint32_t jobid, struct message *m, struct error *error);
+/* Copy what is the same in each run of the job (ACCOUNT, PARTITION, USER, MPI) from that file, if
+ * it exists, into the message. */
+int runtime_copy_job(const char *runtime, uint32_t jobid, struct message *m, struct error *error);
 /* Add ENDED=1 to that file, if it exists: this run of the job has ended. If it fails, the file is
  * as before. */
 int runtime_end_job(const char *runtime, uint32_t jobid, struct error *error);

@@ -9,6 +9,7 @@
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
 #include "plugin/nodes.h"
+#include "plugin/option.h"
 #include "plugin/runtime_dir.h"
 
 #define JOB_TIMEOUT_MS 200
@@ -54,6 +55,13 @@ static bool get_job_id(spank_t spank, uint32_t *ret)
     return r == ESPANK_SUCCESS;
 }
 
+static bool wants_mpi(void)
+{
+    const char *word = mpi_word(getenv(MPI_PROLOG_VARIABLE));
+
+    return word && *word == '1';
+}
+
 void slurmd_prolog(spank_t spank, int ac, char *av[])
 {
     const char *node = settings_node_name();
@@ -71,6 +79,8 @@ void slurmd_prolog(spank_t spank, int ac, char *av[])
     (void)message_put(&message, "PARTITION", getenv("SLURM_JOB_PARTITION"));
     (void)message_put(&message, "USER", getenv("SLURM_JOB_USER"));
     (void)message_put(&message, "RESTART", getenv("SLURM_JOB_RESTART_COUNT"));
+    if (wants_mpi())
+        (void)message_put_u64(&message, "MPI", 1);
     if (nodes_put(&message, node, NULL) == -EMSGSIZE)
         slurm_error("jobio: job %u has too many nodes: its account is not gathered", jobid);
     (void)snprintf(name, sizeof(name), "%u", jobid);

@@ -29,7 +29,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
     switch (spank_context()) {
     case S_CTX_LOCAL:
     case S_CTX_ALLOCATOR:
-        submit_options_known();
+        submit_options_known(spank);
         break;
     case S_CTX_REMOTE:
         stepd_begin(spank);

@@ -129,6 +129,7 @@ static const char *choose_summary(spank_t spank)
     return word ? word : step.settings.summary;
 }
 
+/* The extern step has no environment: the file of the prolog has the choice. */
 static bool wants_mpi(spank_t spank)
 {
     static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE};
@@ -137,7 +138,7 @@ static bool wants_mpi(spank_t spank)
 
     for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
         word = mpi_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
-    return word && *word == '1';
+    return word ? *word == '1' : step.job.mpi;
 }
 
 /* The number of nodes of the allocation. Slurm provides that of the step: it is equal for extern,
@@ -375,7 +376,7 @@ static void announce_job(spank_t spank)
         return;
     message_init(&message, "job");
     (void)message_put_u64(&message, "JOBID", step.jobid);
-    r = runtime_put_owner(step.settings.runtime, step.jobid, &message, &error);
+    r = runtime_copy_job(step.settings.runtime, step.jobid, &message, &error);
     (void)message_put_u64(&message, "RESTART", step.restart);
     if (!put_nodes(spank) && !step.job.ended)
         return;

@@ -56,20 +56,23 @@ static void pass_on_summary(void)
         slurm_error("jobio: " SUMMARY_VARIABLE "=%s is not off, short or full: ignored", text);
 }
 
-static void pass_on_mpi(void)
+/* The prologs of the job get it, too. */
+static void pass_on_mpi(spank_t spank)
 {
     const char *text = getenv(MPI_VARIABLE);
     const char *word = option_mpi() ? "1" : mpi_word(text);
 
-    if (word)
+    if (word) {
         pass_on(MPI_PASSED_ON, word);
-    else if (text)
+        (void)spank_job_control_setenv(spank, MPI_VARIABLE, word, 1);
+    } else if (text) {
         slurm_error("jobio: " MPI_VARIABLE "=%s is not 0 or 1: ignored", text);
+    }
 }
 
-void submit_options_known(void)
+void submit_options_known(spank_t spank)
 {
     mark_allocation();
     pass_on_summary();
-    pass_on_mpi();
+    pass_on_mpi(spank);
 }

@@ -389,7 +389,7 @@ same() {
 
 # steps_with_mpi DIRECTORY ID: print the steps of the job whose files in it ask for MPI-IO to be counted
 steps_with_mpi() {
-    grep -lx MPI=1 "$1/$2".* | sed 's/.*\.//; s/4294967291/batch/' | sort | xargs
+    grep -lx MPI=1 "$1/$2".* | sed 's/.*\.//; s/4294967291/batch/; s/4294967292/extern/' | sort | xargs
 }
 
 # record ID: print the JSON after IO1: in the job's AdminComment

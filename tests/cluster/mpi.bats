@@ -20,7 +20,7 @@ mpirun.mpich -n 2 sh -c 'calls /scratch/calls && work await:/fast/mpi-go' > trut
 END
     )
     wait_for 240 grep '^preallocate ' $truth
-    same "0 batch" "$(steps_with_mpi /run/jobio/steps "$id")"
+    same "0 batch extern" "$(steps_with_mpi /run/jobio/steps "$id")"
     touch /fast/mpi-go
     job_wait "$id"
     [ "$(job_field "$id" JobState)" = COMPLETED ]

@@ -291,12 +291,12 @@ END
     cp -r /run/jobio/steps $cluster_dir/steps
     systemctl start jobiod
     for id in $option $none $variable; do
-        same "0 1 batch" "$(steps_with_mpi $cluster_dir/steps "$id")"
+        same "0 1 batch extern" "$(steps_with_mpi $cluster_dir/steps "$id")"
     done
     same "" "$(steps_with_mpi $cluster_dir/steps "$plain")"
     same "1" "$(steps_with_mpi $cluster_dir/steps "$one")"
-    same "0" "$(steps_with_mpi $cluster_dir/steps "$salloc")"
-    same "0" "$(steps_with_mpi $cluster_dir/steps "$srun")"
+    same "0 extern" "$(steps_with_mpi $cluster_dir/steps "$salloc")"
+    same "0 extern" "$(steps_with_mpi $cluster_dir/steps "$srun")"
 }
 
 # states JOB...: how the jobs ended according to jobio, by number

@@ -130,6 +130,16 @@ spank_err_t spank_getenv(spank_t h, const char *name, char *buf, int size)
     return ESPANK_ENV_NOEXIST;
 }
 
+/* Slurm sends it to the prologs of the job. */
+spank_err_t spank_job_control_setenv(spank_t h, const char *name, const char *value, int overwrite)
+{
+    char prolog_name[64];
+
+    assert_int_not_equal(h->context, S_CTX_REMOTE);
+    snprintf(prolog_name, sizeof(prolog_name), "SPANK_%s", name);
+    return setenv(prolog_name, value, overwrite) < 0 ? ESPANK_ERROR : ESPANK_SUCCESS;
+}
+
 /* Names with commas between are all that this host knows of lists. Slurm's header is not the same
  * in all releases. */
 void *slurm_hostlist_create(const char *list);

@@ -140,13 +140,22 @@ static void test_mpi(void **state)
     assert_false(asks_for_mpi(3, false, none));
 }
 
-/* What the submitting command passes on to the steps of the job: NULL is nothing. */
+static void assert_variable(const char *name, const char *expected)
+{
+    const char *value = getenv(name);
+
+    assert_int_equal(value != NULL, expected != NULL);
+    if (value)
+        assert_string_equal(value, expected);
+    unsetenv(name);
+}
+
+/* What the submitting command passes on to the steps and prologs of the job: NULL is nothing. */
 static void check_mpi_passed_on(const char *variable, bool option, const char *expected,
                                 const char *log)
 {
     struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
     struct spank_plugin plugin;
-    const char *copy;
 
     if (variable)
         setenv("JOBIO_MPI", variable, 1);
@@ -156,13 +165,10 @@ static void check_mpi_passed_on(const char *variable, bool option, const char *e
         assert_int_equal(spank_host_option("io-mpi")->cb(0, NULL, 0), 0);
     assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
     spank_host_unload(&plugin);
-    copy = getenv("SLURM_JOBIO_MPI");
-    assert_int_equal(copy != NULL, expected != NULL);
-    if (copy)
-        assert_string_equal(copy, expected);
+    assert_variable("SLURM_JOBIO_MPI", expected);
+    assert_variable("SPANK_JOBIO_MPI", expected);
     assert_string_equal(spank_host_log->text, log);
     unsetenv("JOBIO_MPI");
-    unsetenv("SLURM_JOBIO_MPI");
 }
 
 static void test_submit_mpi(void **state)
@@ -176,6 +182,63 @@ static void test_submit_mpi(void **state)
     check_mpi_passed_on("yes", false, NULL, "error: jobio: JOBIO_MPI=yes is not 0 or 1: ignored\n");
 }
 
+static void run_in_slurmd(const char *hook)
+{
+    struct spank_handle handle = {.context = S_CTX_JOB_SCRIPT, .jobid = 17};
+    struct spank_plugin plugin;
+    struct answerer a;
+
+    answerer_start(&a, stepd_directory, ANSWER_OK);
+    spank_host_load(&plugin, &handle, stepd_words);
+    assert_int_equal(spank_host_run(&plugin, hook), 0);
+    spank_host_unload(&plugin);
+    answerer_stop(&a);
+}
+
+static void run_prolog(const char *mpi)
+{
+    setenv("SPANK_JOBIO_MPI", mpi, 1);
+    run_in_slurmd("job_prolog");
+    unsetenv("SPANK_JOBIO_MPI");
+}
+
+/* Whether the extern step asks, which has no environment; and a step whose environment says no. */
+static void check_mpi_after_prolog(const char *in_prolog, bool expected)
+{
+    static const char *const zero[] = {"SLURM_JOBIO_MPI=0", NULL};
+
+    run_prolog(in_prolog);
+    assert_int_equal(strstr(stepd_read("jobs/17"), "MPI=1\n") != NULL, expected);
+    assert_int_equal(asks_for_mpi(STEP_EXTERN, false, NULL), expected);
+    run_prolog(in_prolog);
+    assert_false(asks_for_mpi(3, false, zero));
+}
+
+static void test_mpi_after_prolog(void **state)
+{
+    (void)state;
+    check_mpi_after_prolog("1", true);
+    check_mpi_after_prolog("0", false);
+    check_mpi_after_prolog("1\nENDED=1", false);
+}
+
+/* The job is requeued, and slurmd does not call the prolog for its next run. */
+static void test_mpi_of_next_run(void **state)
+{
+    struct spank_handle handle = stepd_batch;
+    struct cgroups c;
+
+    (void)state;
+    run_prolog("1");
+    run_in_slurmd("job_epilog");
+    assert_has(stepd_read("jobs/17"), "ENDED=1\n");
+    stepd_cgroups(&c, 2, "step_extern");
+    handle.stepid = STEP_EXTERN;
+    stepd_run(&handle, stepd_words, &c, NULL);
+    assert_string_equal(stepd_read("jobs/17"), "JOBID=17\nMPI=1\nRESTART=2\n");
+    cgroups_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +246,8 @@ int main(void)
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_mpi, stepd_clean),
         cmocka_unit_test_teardown(test_submit_mpi, stepd_clean),
+        cmocka_unit_test_teardown(test_mpi_after_prolog, stepd_clean),
+        cmocka_unit_test_teardown(test_mpi_of_next_run, stepd_clean),
     };
 
     return cmocka_run_group_tests(tests, stepd_set_up, stepd_tear_down);
