@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/numbers.h"
@@ -21,6 +22,14 @@ bool mpi_account_is_empty(const struct mpi_account *account)
         if (account->classes[i].calls)
             return false;
     return true;
+}
+
+int mpi_class_parse(const char *name)
+{
+    for (int i = 0; i < MPI_CLASS_COUNT; i++)
+        if (!strcmp(class_names[i], name))
+            return i;
+    return -EINVAL;
 }
 
 static void counter_add(struct mpi_counter *to, const struct mpi_counter *from)

@@ -34,6 +34,7 @@ struct mpi_account {
 
 /* "read_all", ... */
 const char *mpi_class_name(enum mpi_class class);
+int mpi_class_parse(const char *name); /* the class or -EINVAL */
 static inline bool mpi_class_is_data(enum mpi_class class)
 {
     return class < MPI_CLASS_FIRST_META;

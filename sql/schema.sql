@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is wall clock
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 4.
+-- PRAGMA user_version is the version of this schema: 6.
 
 -- One job on this node. A requeued job has a row for each restart. A job number that was used again (after
 -- a reset of the cluster) has a row for each holder.
@@ -111,6 +111,9 @@ CREATE TABLE step (
     meta_max_ns INTEGER NOT NULL,
     errors INTEGER NOT NULL,
     wait_ns INTEGER NOT NULL,
+    -- NULL: its MPI-IO was not counted; '[]': all of it was; otherwise what is missing in `mpi`, as in
+    -- `incomplete`
+    mpi_incomplete TEXT,
     UNIQUE (job_id, het, step, node, tagged_at_ns)
 );
 
@@ -186,6 +189,22 @@ CREATE TABLE timeline (
     PRIMARY KEY (step_id, mount_id),
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 );
+
+-- The calls of MPI-IO of a step, by class of functions (read, read_all, write, write_all, open, ...;
+-- doc/json.md has the list). Histograms as in `io`.
+CREATE TABLE mpi (
+    step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
+    class TEXT NOT NULL,
+    calls INTEGER NOT NULL,           -- of each process: a collective call of 16 processes is 16
+    errors INTEGER NOT NULL,          -- failed calls; they have no bytes
+    time_ns INTEGER NOT NULL,         -- inside the functions
+    bytes INTEGER NOT NULL,           -- that the status of the calls reported
+    requested_bytes INTEGER NOT NULL, -- of calls without a status; reads may have got less
+    unknown_calls INTEGER NOT NULL,   -- calls whose bytes are in neither
+    size_log2 TEXT,                   -- of both kinds of bytes; NULL: empty
+    latency_log2 TEXT,
+    PRIMARY KEY (step_id, class)
+) WITHOUT ROWID;
 
 -- The busiest interval of a whole job: not the sum of those of its steps.
 CREATE TABLE peak (
@@ -423,3 +442,24 @@ JOIN io AS i ON i.step_id = s.id
 JOIN mount AS m ON m.id = i.mount_id
 WHERE j.expired = 0
 GROUP BY j.id, m.id;
+
+-- The calls of MPI-IO of each step, by class. `incomplete` as in step.mpi_incomplete.
+CREATE VIEW v_step_mpi AS
+SELECT s.cluster, s.jobid, s.restart, s.user, s.het, s.step, s.node, m.class, m.calls, m.errors,
+       m.bytes, m.requested_bytes, m.unknown_calls, m.time_ns / 1e9 AS time_s,
+       t.mpi_incomplete AS incomplete
+FROM mpi AS m
+JOIN step AS t ON t.id = m.step_id
+JOIN v_step AS s ON s.step_id = m.step_id;
+
+-- The same as sums over the job. complete = 0: something is missing in the MPI-IO of a step.
+CREATE VIEW v_job_mpi AS
+SELECT j.cluster, j.jobid, j.restart, j.user, m.class, sum(m.calls) AS calls,
+       sum(m.errors) AS errors, sum(m.bytes) AS bytes, sum(m.requested_bytes) AS requested_bytes,
+       sum(m.unknown_calls) AS unknown_calls, sum(m.time_ns) / 1e9 AS time_s,
+       NOT EXISTS (SELECT 1 FROM step WHERE job_id = j.id AND mpi_incomplete <> '[]') AS complete
+FROM job AS j
+JOIN step AS s ON s.job_id = j.id
+JOIN mpi AS m ON m.step_id = s.id
+WHERE j.expired = 0
+GROUP BY j.id, m.class;

@@ -133,7 +133,8 @@ int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account 
     step->folded = (uint32_t)column_u64(row, 7);
     step->longest_wait_ns = column_u64(row, 8);
     step->completeness.lost = column_u64(row, 9);
-    return mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
+    r = store_get_mpi(store, sqlite3_column_int64(row, 0), column_text(row, 11), &step->mpi, error);
+    return r < 0 ? r : mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
 }
 
 static int steps_read(struct store *store, int64_t id, const char *node, struct job_account *job,

@@ -265,12 +265,13 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     const struct step_account *step = w->step;
     const struct io_sums sums = step_sums(mounts);
     bool update = row->id != 0;
-    _free_ char *causes = NULL;
+    _free_ char *causes = NULL, *mpi = NULL;
     int r;
 
-    if (completeness_text(&step->completeness, &causes) < 0)
+    if (completeness_text(&step->completeness, &causes) < 0 ||
+        store_mpi_incomplete(step->mpi, &mpi) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    struct sql_value values[12 + IO_SUM_COLUMNS] = {
+    struct sql_value values[12 + IO_SUM_COLUMNS + 1] = {
         U64((uint64_t)(update ? row->id : row->job)),
         update ? NONE : U64(step->het),
         update ? NONE : U64(step->step),
@@ -286,6 +287,7 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     };
 
     store_sum_values(&sums, values + 12);
+    values[12 + IO_SUM_COLUMNS] = TEXT(mpi);
     r = store_run(store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT, values, ARRAY_SIZE(values),
                   error);
     if (r == 0 && !update)
@@ -363,6 +365,8 @@ static int step_take(struct store *store, const struct step_row *row, bool own, 
         r = store_run(store, SQL_JOB_TAKE, ids, 2, error);
     if (r == 0)
         r = store_take_mounts(store, row, error);
+    if (r == 0)
+        r = store_run(store, SQL_MPI_CLEAR, ids, 1, error);
     return r < 0 ? r : store_run(store, SQL_STEP_CLEAR, ids, 1, error);
 }
 
@@ -403,6 +407,8 @@ static int step_write(struct store *store, const void *arg, struct error *error)
         r = step_take(store, &row, own, &before, error);
     if (r == 0)
         r = step_row_put(store, &row, w, &mounts, error);
+    if (r == 0)
+        r = store_put_mpi(store, row.id, w->step->mpi, error);
     for (size_t i = 0; r == 0 && i < mounts.n; i++)
         r = step_mount_put(store, &row, &mounts.items[i], error);
     if (r == 0 && old) /* a mount may have been renamed */

@@ -230,6 +230,16 @@ int store_roll_up(struct store *store, uint64_t now_ns, struct error *error);
 enum { ROLLUP_WHO = 1, ROLLUP_NAME, ROLLUP_START, ROLLUP_MOUNTS = 3 };
 uint64_t store_rollup_days(int kind);
 
+/* The column step.mpi_incomplete: NULL if MPI-IO was not counted (account NULL); free() it. 0 or
+ * -ENOMEM. */
+int store_mpi_incomplete(const struct mpi_account *account, char **ret);
+/* Insert the rows of a step without any. account NULL: MPI-IO was not counted. */
+int store_put_mpi(struct store *store, int64_t step, const struct mpi_account *account,
+                  struct error *error);
+/* Read the account of a step with that column, or NULL if it was not counted. */
+int store_get_mpi(struct store *store, int64_t step, const char *incomplete,
+                  struct mpi_account **ret, struct error *error);
+
 /* Write or read the time line of a step on a mount; *ret stays empty if there is none. */
 int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,
                        struct error *error);

@@ -1,4 +1,4 @@
 -- The step of a row, with the columns of step_list. ?1 step
 SELECT id, het, step, node, tagged_at_ns, elapsed_ns, state, folded, longest_wait_ns,
-    lost, incomplete
+    lost, incomplete, mpi_incomplete
 FROM step WHERE id = ?1;

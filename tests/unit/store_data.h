@@ -35,6 +35,10 @@ struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
  * are `scale` requests of 4096 x `scale` bytes in all. */
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
 
+/* Give the step 8 x `scale` collective writes of 1 MiB and 2 x `scale` opens of MPI-IO, of which
+ * `scale` processes called some before they were counted. */
+void step_add_mpi(struct step_account *step, uint64_t scale);
+
 /* Store one job of `steps` steps. */
 void store_fill(struct store *store, uint32_t steps);
 /* Create a store in `directory` with one job of `steps` steps, and close it. */

@@ -63,6 +63,7 @@ static void prepare_job(void)
     assert_int_equal(completeness_add(&job->completeness, "restart", 2, 1u << IO_READ), 0);
     for (uint32_t n = 0; n < 2; n++) {
         step_make(&step, n, NOW, OLD);
+        step_add_mpi(&step, OLD);
         assert_int_equal(completeness_add(&step.completeness, "late", 1, 1u << IO_WRITE), 0);
         put_rows(job, &step, true);
         step_account_clear(&step);
@@ -81,6 +82,7 @@ static void prepare_write(void)
     job->end_ns = NOW + 2 * HOUR;
     assert_int_equal(completeness_add(&job->completeness, "pause", 5, 1u << IO_OPEN), 0);
     step_make(&step, 1, NOW, NEW);
+    step_add_mpi(&step, NEW);
     assert_int_equal(completeness_add(&step.completeness, "pause", 1, 1u << IO_OPEN), 0);
 }
 
