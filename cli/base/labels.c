@@ -206,6 +206,11 @@ static int cut_causes(struct completeness *c)
     return r;
 }
 
+static int cut_mpi(struct mpi_account *mpi)
+{
+    return mpi ? cut_causes(&mpi->completeness) : 0;
+}
+
 static int hide_mounts(struct labels *a, struct io_mounts *mounts)
 {
     io_mounts_forget_index(mounts);
@@ -237,7 +242,8 @@ static int number_nodes(struct labels *a, const struct job_account *job)
 
 static int hide_step(struct labels *a, struct step_account *step)
 {
-    if (rename_owned(a, KIND_NODE, &step->node) < 0 || cut_causes(&step->completeness) < 0)
+    if (rename_owned(a, KIND_NODE, &step->node) < 0 || cut_causes(&step->completeness) < 0 ||
+        cut_mpi(step->mpi) < 0)
         return -ENOMEM;
     step->tagged_at_ns = move_time(a, step->tagged_at_ns);
     return hide_mounts(a, &step->mounts);
@@ -264,7 +270,7 @@ static int hide_identity(struct labels *a, struct job_account *job)
 
 int labels_job(struct labels *a, struct job_account *job)
 {
-    if (hide_identity(a, job) < 0 || cut_causes(&job->completeness) < 0 ||
+    if (hide_identity(a, job) < 0 || cut_causes(&job->completeness) < 0 || cut_mpi(job->mpi) < 0 ||
         hide_mounts(a, &job->mounts) < 0 || number_nodes(a, job) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_steps; i++)

@@ -25,6 +25,15 @@ static void add_mount(struct io_mounts *mounts, const char *mount, const char *s
     m->io.ops[IO_READ]->requests = 1;
 }
 
+/* What is missing in it names a library. */
+static void add_mpi(struct mpi_account **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    assert_non_null(*ret);
+    assert_int_equal(
+        completeness_add(&(*ret)->completeness, MPI_CAUSE_LIBRARY "libalice.so: unknown", 1, 0), 0);
+}
+
 /* A job with names, and nothing else. */
 static struct job_account *job_of(uint32_t jobid, const char *user, const char *account,
                                   const char *name)
@@ -105,9 +114,9 @@ static void test_identity(void **state)
 /* All that a report can show, and no name in it. */
 static void test_all_names(void **state)
 {
-    static const char *const words[] = {"alice", "phys",  "batch9", "simul",  "hpc9",
-                                        "node7", "node8", "/home",  "srv:/x", "4711",
-                                        "4712",  "4713",  "17951",  NULL};
+    static const char *const words[] = {"alice", "phys",  "batch9", "simul",    "hpc9",
+                                        "node7", "node8", "/home",  "srv:/x",   "4711",
+                                        "4712",  "4713",  "17951",  "libalice", NULL};
     struct job_account *job = job_of(4711, "alice", "phys", "simul");
     struct labels *labels = labels_create(0);
     struct step_account *step;
@@ -125,6 +134,8 @@ static void test_all_names(void **state)
     step = add_step(job, "node8", 1795168801000000000ull);
     add_mount(&step->mounts, "/home/alice", "srv:/x");
     assert_int_equal(completeness_add(&step->completeness, "not counted: /home", 1, 0), 0);
+    add_mpi(&step->mpi);
+    add_mpi(&job->mpi);
     add_step(job, "node7", 1795168802000000000ull);
     assert_int_equal(labels_job(labels, job), 0);
     assert_hidden(job, words);
@@ -133,6 +144,8 @@ static void test_all_names(void **state)
     assert_string_equal(job->mounts.items[0].fstype, "ext4");
     assert_string_equal(job->completeness.items[0].cause, "node not heard");
     assert_string_equal(job->steps[0].completeness.items[0].cause, "not counted");
+    assert_string_equal(job->mpi->completeness.items[0].cause, "not-covered");
+    assert_string_equal(job->steps[0].mpi->completeness.items[0].cause, "not-covered");
     assert_string_equal(job->steps[0].mounts.items[0].mount, "mount1");
     assert_string_equal(job->steps[0].node, "node2"); /* in the order of their names */
     assert_string_equal(job->steps[1].node, "node1");
