@@ -20,6 +20,7 @@ static void forget_sums(struct job_account *job)
 {
     io_mounts_clear(&job->mounts);
     completeness_clear(&job->completeness);
+    mpi_account_destroy(TAKE_PTR(job->mpi));
     job->mounts = (struct io_mounts){0};
     job->completeness = (struct completeness){0};
     job->longest_wait_ns = 0;
@@ -183,7 +184,7 @@ static int write_steps(const struct job_account *job, FILE *out)
             .job = job,
             .step = step_format(step->step, name),
             .node = step->node,
-            .exact = step->completeness.lost == 0 && step->completeness.n == 0,
+            .exact = step_is_complete(step),
         };
 
         if (write_mounts(&place, &step->mounts, out) < 0)

@@ -63,6 +63,11 @@ int step_state_parse(const char *text)
     return -EINVAL;
 }
 
+bool step_is_complete(const struct step_account *step)
+{
+    return !step->completeness.lost && !step->completeness.n;
+}
+
 bool job_is_complete(const struct job_account *job)
 {
     return !job->completeness.lost && !job->completeness.n && job->nodes_expected &&

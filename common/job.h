@@ -88,7 +88,9 @@ int step_parse(const char *text, uint32_t *ret);
 const char *step_state_name(enum step_state state);
 int step_state_parse(const char *text); /* the state or -EINVAL */
 
-/* Nothing is lost, there is no cause, and every expected node has reported. False while
+/* Nothing is lost, and there is no cause. */
+bool step_is_complete(const struct step_account *step);
+/* The same of a job, and every expected node has reported. False while
  * nodes_expected is unknown (0). */
 bool job_is_complete(const struct job_account *job);
 

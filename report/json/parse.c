@@ -316,6 +316,8 @@ static int parse_step(struct json_object *from, struct step_account *s, struct e
         r = get_wait(from, &s->longest_wait_ns, error);
     if (r == 0)
         r = get_mounts(from, &s->mounts, error);
+    if (r == 0)
+        r = json_get_mpi(from, &s->mpi, error);
     return r;
 }
 

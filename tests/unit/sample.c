@@ -289,6 +289,7 @@ static void assert_same_step(const struct step_account *a, const struct step_acc
     assert_int_equal(a->folded, b->folded);
     assert_int_equal(a->longest_wait_ns, b->longest_wait_ns);
     assert_same_completeness(&a->completeness, &b->completeness);
+    assert_same_mpi(a->mpi, b->mpi);
     assert_same_mounts(&a->mounts, &b->mounts);
 }
 

@@ -69,11 +69,15 @@ static void test_round_trip_of_a_run(void **state)
 
 static void test_round_trip_of_mpi(void **state)
 {
-    _job_ *job = sample_run(), *none = sample_run();
+    _job_ *job = sample_run(), *none = sample_run(), *steps = sample_job();
 
     (void)state;
     job->mpi = sample_mpi();
     check_round_trip(job);
+    steps->steps[1].mpi = sample_mpi();
+    completeness_add(&steps->steps[1].mpi->completeness, MPI_CAUSE_LATE, UINT64_MAX, 0);
+    steps->steps[2].mpi = calloc(1, sizeof(*steps->steps[2].mpi));
+    check_round_trip(steps);
     completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 3, 0);
     completeness_add(&job->mpi->completeness, MPI_CAUSE_LIBRARY "libmpi.so: why", 1, 0);
     check_round_trip(job);
@@ -285,6 +289,27 @@ static void test_document_of_mpi(void **state)
     check_at(incomplete, "/mpi/incomplete/0/count", "3");
 }
 
+/* The account of MPI-IO is not complete if that of the job or of the step is not. */
+static void test_mpi_of_steps(void **state)
+{
+    _job_ *job = sample_job();
+    _json_ *o = NULL;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        job->steps[i].mpi = sample_mpi();
+    job->mpi = sample_mpi();
+    completeness_add(&job->steps[1].completeness, "step-vanished", 1, 0);
+    job->nodes_reported--;
+    o = report_json(job, REPORT_STEPS);
+    check_at(o, "/mpi/complete", "false");
+    check_at(o, "/mpi/incomplete", "[]");
+    check_at(o, "/steps/0/mpi/complete", "true");
+    check_at(o, "/steps/0/mpi/calls/write_all/bytes", "67108864");
+    check_at(o, "/steps/1/mpi/complete", "false");
+    assert_null(json_object_object_get(at(o, "/steps/2"), "mpi"));
+}
+
 static void check_keys(struct json_object *o, const char *page)
 {
     if (json_object_is_type(o, json_type_array)) {
@@ -451,6 +476,8 @@ static void test_refuses(void **state)
         {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[7]}}",
          "mpi: \"incomplete\" has an item of another type"},
         {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[{}]}}", "mpi: \"cause\" is missing"},
+        {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"0\",\"state\":\"ended\",\"mpi\":7}]}",
+         "steps[0]: \"mpi\" is not of type object"},
     };
 
     (void)state;
@@ -537,6 +564,7 @@ static void test_memory(void **state)
     written = sample_job();
     written->mpi = sample_mpi();
     completeness_add(&written->mpi->completeness, MPI_CAUSE_LATE, 3, 0);
+    written->steps[0].mpi = sample_mpi();
     text_exact = report_json_text(written, REPORT_STEPS | REPORT_WIRE | REPORT_TIMELINE);
     assert_non_null(text_exact);
     fault_each(FAULT_MEMORY, &writing, 1);
@@ -559,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
         cmocka_unit_test(test_document_of_mpi),
+        cmocka_unit_test(test_mpi_of_steps),
         cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_write_bursts),
         cmocka_unit_test(test_time_line_on_request),
