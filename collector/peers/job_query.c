@@ -92,6 +92,8 @@ static int add(struct job_account *job, const char *node, const struct job_accou
         r = nodes_add(job, node, &from->mounts, from->longest_wait_ns);
     if (r == 0)
         r = completeness_merge(&job->completeness, &from->completeness);
+    if (r == 0)
+        r = mpi_account_add(&job->mpi, from->mpi);
     if (r < 0)
         return r;
     if (from->longest_wait_ns > job->longest_wait_ns)
