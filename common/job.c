@@ -74,6 +74,16 @@ bool job_is_complete(const struct job_account *job)
            job->nodes_reported >= job->nodes_expected;
 }
 
+bool job_mpi_is_complete(const struct job_account *job)
+{
+    return job_is_complete(job) && job->mpi && !job->mpi->completeness.n;
+}
+
+bool job_has_mpi(const struct job_account *job)
+{
+    return job->mpi && (!mpi_account_is_empty(job->mpi) || job->mpi->completeness.n);
+}
+
 const char *job_not_counted(const struct job_account *job)
 {
     const struct completeness *c = &job->completeness;
@@ -84,12 +94,29 @@ const char *job_not_counted(const struct job_account *job)
     return NULL;
 }
 
-bool job_lost_time(const struct job_account *job)
+static bool is_much(const struct job_account *job, uint64_t ns)
 {
     bool is_long = job->elapsed_ns >= NS_PER_MINUTE;
     uint64_t least = is_long ? job->elapsed_ns / 20 : job->elapsed_ns / 3;
 
-    return job->longest_wait_ns >= least && (is_long || job->longest_wait_ns >= NS_PER_S);
+    return ns >= least && (is_long || ns >= NS_PER_S);
+}
+
+bool job_lost_time(const struct job_account *job)
+{
+    return is_much(job, job->longest_wait_ns);
+}
+
+/* There are at most as many processes as opens, because each has opened a file. So one of them
+ * spent at least all_ns / opens. */
+bool job_lost_mpi_time(const struct job_account *job)
+{
+    uint64_t opens = job->mpi ? job->mpi->classes[MPI_OPEN].calls : 0;
+    uint64_t all_ns = job->mpi ? mpi_account_time_ns(job->mpi) : 0;
+
+    if (!all_ns || !is_much(job, all_ns))
+        return false;
+    return job_lost_time(job) || (opens && is_much(job, all_ns / opens));
 }
 
 uint64_t job_wait_ns(const struct job_account *job)

@@ -93,6 +93,11 @@ bool step_is_complete(const struct step_account *step);
 /* The same of a job, and every expected node has reported. False while
  * nodes_expected is unknown (0). */
 bool job_is_complete(const struct job_account *job);
+/* The same, and nothing is missing from its MPI-IO, which was counted. */
+bool job_mpi_is_complete(const struct job_account *job);
+
+/* It called MPI-IO, as far as that was counted, or calls may be missing: full reports show it. */
+bool job_has_mpi(const struct job_account *job);
 
 /* Prefix of a cause, followed by the reason: nothing was counted for all or part of the time. */
 #define CAUSE_NOT_COUNTED "not counted: "
@@ -106,6 +111,11 @@ uint64_t job_wait_ns(const struct job_account *job);
 /* Whether waiting for I/O cost the job so much that its owner should know what for: 5 % of the run
  * time of a job of at least a minute; a third of the time and a second of a shorter one. */
 bool job_lost_time(const struct job_account *job);
+
+/* Whether its owner should know what the job did with MPI-IO, too: all processes together spent as
+ * much time in it, and either the job waited that much for I/O, or one process did in MPI-IO. How
+ * long the slowest process was in MPI-IO is not known: only if it surely was as long. */
+bool job_lost_mpi_time(const struct job_account *job);
 
 /* Number of counted calls. Times ns_per_event, it is the least that the accounting cost: other
  * calls than a read of the page cache cost more, and so do pages, faults and processes. */

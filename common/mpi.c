@@ -32,6 +32,15 @@ int mpi_class_parse(const char *name)
     return -EINVAL;
 }
 
+uint64_t mpi_account_time_ns(const struct mpi_account *account)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < MPI_CLASS_COUNT; i++)
+        add_saturating(&sum, account->classes[i].time_ns);
+    return sum;
+}
+
 static void counter_add(struct mpi_counter *to, const struct mpi_counter *from)
 {
 #define ADD_SUM(member) add_saturating(&to->member, from->member);

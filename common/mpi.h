@@ -44,7 +44,8 @@ static inline bool mpi_class_is_write(enum mpi_class class)
     return class >= MPI_WRITE && class < MPI_CLASS_FIRST_META;
 }
 
-bool mpi_account_is_empty(const struct mpi_account *account); /* no call */
+bool mpi_account_is_empty(const struct mpi_account *account);    /* no call */
+uint64_t mpi_account_time_ns(const struct mpi_account *account); /* in all classes */
 /* *to += from; *to is created if it is NULL. 0 or -ENOMEM (nothing is changed). `from` may be NULL.
  */
 int mpi_account_add(struct mpi_account **to, const struct mpi_account *from);

@@ -206,7 +206,8 @@ static int report_write(struct run *run, struct error *error)
     _free_ char *text = NULL, *calls = NULL, *curves = NULL;
     FILE *out = run->output ? run->output : stderr;
     bool draw = run->options->timeline && !run->options->json;
-    bool list = run->options->mpi && !run->options->json;
+    bool list =
+        run->options->mpi && !run->options->json && !(run->options->full && job_has_mpi(run->job));
     int rc;
 
     run->job->exit_status = child_status(run->child);

@@ -9,15 +9,13 @@
 #include "common/numbers.h"
 #include "common/text.h"
 #include "common/text_buffer.h"
-#include "common/units.h"
-#include "common/utf8.h"
 #include "report/layout.h"
+#include "report/summary/mpi.h"
 #include "report/table.h"
-
-#define COLUMNS_DEFAULT 80
+#include "report/text/text_impl.h"
 
 static const struct table_column columns_of_mpi[] = {
-    {.title = "MPI-IO", .width = 22, .left = true},
+    {.title = "MPI-IO", .width = 21, .left = true},
     {.title = "calls", .width = 9},
     {.title = "bytes", .width = 10},
     {.title = "~size", .width = 9, .least = 60},
@@ -26,21 +24,11 @@ static const struct table_column columns_of_mpi[] = {
     {.title = "p50", .width = 9, .least = 80},
 };
 
-/* What the causes of common/mpi.h mean: the words before and after the count. */
-static const struct {
-    const char *cause, *before, *words;
-} causes[] = {
-    {MPI_CAUSE_LATE, "", "processes may have called MPI-IO before it was counted"},
-    {MPI_CAUSE_CALLS, "", "calls not counted: counters full"},
-    {MPI_CAUSE_ENDS, "", "calls whose return was not seen"},
-    {MPI_CAUSE_UNSEEN, "at least ", "programs not looked at"},
-};
-
 static void time_cell(struct table *table, uint64_t ns)
 {
     char buf[UNITS_SIZE];
 
-    table_cell(table, ns ? units_time(ns, buf) : "-");
+    table_cell(table, summary_time(ns, buf));
 }
 
 static void bound_cell(struct table *table, const struct mpi_counter *c)
@@ -69,62 +57,39 @@ static void write_class(struct table *table, enum mpi_class class, const struct 
     table_end(table);
 }
 
-/* malloc'd; NULL: out of memory. */
-static char *cause_line(const struct incomplete *item)
+/* Frees the words, which are NULL if out of memory. */
+static void write_cause(FILE *out, char *words, size_t columns)
 {
-    _free_ char *clean = NULL;
-    char count[UNITS_SIZE];
-
-    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
-        if (!strcmp(causes[i].cause, item->cause))
-            return text_format("MPI-IO NOT complete: %s%s %s", causes[i].before,
-                               units_count(item->count, count), causes[i].words);
-    clean = utf8_sanitize(item->cause);
-    return clean ? text_format("MPI-IO NOT complete: %s", clean) : NULL;
-}
-
-static void write_cause(FILE *out, const struct incomplete *item, size_t columns)
-{
-    _free_ char *line = cause_line(item);
+    _free_ char *line = text_format("MPI-IO NOT complete: %s", words ? words : "out of memory");
 
     layout_wrap(out, line ? line : "MPI-IO NOT complete: out of memory", columns, 2, 3);
+    free(words);
 }
 
-/* Takes over the line; NULL: out of memory. */
-static void write_note(FILE *out, char *line, size_t columns)
+static void write_causes(FILE *out, const struct job_account *job, size_t columns)
 {
-    layout_wrap(out, line ? line : "(a note is missing: out of memory)", columns, 1, 2);
-    free(line);
+    const struct completeness *c = &job->mpi->completeness;
+
+    for (size_t i = 0; i < c->n; i++)
+        write_cause(out, summary_mpi_cause(&c->items[i]), columns);
+    if (!job_is_complete(job))
+        write_cause(out, strdup(SUMMARY_MPI_JOB), columns);
 }
 
-/* What the bytes are not. */
-static void write_notes(FILE *out, const struct mpi_account *account, size_t columns)
+/* Frees the note; NULL: there is none. */
+static void write_note(FILE *out, char *note, size_t columns)
 {
-    uint64_t unknown = 0, requested = 0;
-    char buf[UNITS_SIZE];
+    _free_ char *line = note ? text_format("(%s)", note) : NULL;
 
-    for (int i = 0; i < MPI_CLASS_COUNT; i++) {
-        add_saturating(&unknown, account->classes[i].unknown_calls);
-        if (!mpi_class_is_write(i))
-            add_saturating(&requested, account->classes[i].requested_bytes);
-    }
-    if (requested)
-        write_note(out,
-                   text_format("(%s of the reads have no status: they are what the calls asked "
-                               "for)",
-                               units_bytes(requested, buf)),
-                   columns);
-    if (unknown)
-        write_note(out,
-                   text_format("(without the bytes of %s calls that have no status, and a type "
-                               "whose size only the library knows)",
-                               units_count(unknown, buf)),
-                   columns);
+    if (line)
+        layout_wrap(out, line, columns, 1, 2);
+    free(note);
 }
 
-static void write_account(FILE *out, const struct mpi_account *account, size_t columns)
+static void write_account(FILE *out, const struct job_account *job, size_t columns)
 {
     struct table table = table_make(out, columns_of_mpi, ARRAY_SIZE(columns_of_mpi), columns);
+    const struct mpi_account *account = job->mpi;
 
     if (mpi_account_is_empty(account)) {
         (void)fputs("MPI-IO: no calls\n", out);
@@ -133,21 +98,39 @@ static void write_account(FILE *out, const struct mpi_account *account, size_t c
         for (int i = 0; i < MPI_CLASS_COUNT; i++)
             if (account->classes[i].calls)
                 write_class(&table, i, &account->classes[i]);
-        write_notes(out, account, columns);
+        write_note(out, summary_mpi_requested(account), columns);
+        write_note(out, summary_mpi_unknown(account), columns);
     }
-    for (size_t i = 0; i < account->completeness.n; i++)
-        write_cause(out, &account->completeness.items[i], columns);
+    write_causes(out, job, columns);
+}
+
+#define COST_LINES 2
+
+void text_mpi_cost(FILE *out, const struct text *t, size_t lines)
+{
+    size_t most = text_is_narrow(t) ? 2 * COST_LINES : COST_LINES;
+    _free_ char *line = summary_mpi(t->s.job);
+
+    if (line)
+        text_lines(out, t, TEXT_TITLE, line, lines < most ? lines : most);
+}
+
+void text_mpi(FILE *out, const struct text *t)
+{
+    (void)fputc('\n', out);
+    if (t->s.job->mpi)
+        write_account(out, t->s.job, text_columns(t));
+    else
+        (void)fputs("MPI-IO: not counted, or not known: ClickHouse does not have it\n", out);
 }
 
 char *report_mpi_text(const struct job_account *job, size_t columns)
 {
+    struct text t = {.s = {.job = job}, .style = {.columns = columns}};
     struct text_buffer text;
 
     if (!text_buffer_open(&text))
         return NULL;
-    if (job->mpi)
-        write_account(text.out, job->mpi, columns ? columns : COLUMNS_DEFAULT);
-    else
-        (void)fputs("MPI-IO: not counted\n", text.out);
+    text_mpi(text.out, &t);
     return text_buffer_take(&text);
 }

@@ -8,8 +8,9 @@
 #include "common/job.h"
 
 /* A line for each class of functions that the job called, and what is missing. At most `columns`
- * wide (0: 80, at least 41). A sentence if MPI was not counted, or not called. Print it after the
- * summary and an empty line; malloc'd, NULL: out of memory. */
+ * wide (0: 80, at least 40). A sentence if MPI was not counted, or not called. Print it after the
+ * summary: it starts with an empty line. The full summary has it already if job_has_mpi().
+ * malloc'd, NULL: out of memory. */
 char *report_mpi_text(const struct job_account *job, size_t columns);
 
 #endif

@@ -14,7 +14,7 @@
 #include "report/text/text_impl.h"
 
 /* The title, the verdict and completeness get the lines that they need, then the first mounts, then
- * the notes, then the other mounts. */
+ * MPI-IO, then the notes, then the other mounts. */
 #define SHORT_LINES 12
 #define NARROW_LINES 18 /* on a terminal that is narrower than 80 */
 #define SHORT_LEAST_MOUNTS 2
@@ -84,7 +84,7 @@ static bool small_line(FILE *out, const struct text *t)
 
     if (sum->sums.all.bytes >= SMALL_BYTES || sum->sums.all.requests >= SMALL_REQUESTS ||
         (t->s.notes && t->s.notes->n) || job->completeness.lost || job->completeness.n ||
-        !job->nodes_expected || job_lost_time(job))
+        !job->nodes_expected || job_lost_time(job) || job_lost_mpi_time(job))
         return false;
     who = job->command ? NULL : text_who(job);
     of_who = who ? text_format(" of job %s", who) : strdup("");
@@ -139,7 +139,7 @@ static char *fit_table(const struct text *t, size_t lines)
 
 static void write_short(FILE *out, const struct text *t)
 {
-    _free_ char *head = NULL, *table = NULL, *notes = NULL, *end = NULL;
+    _free_ char *head = NULL, *mpi = NULL, *table = NULL, *notes = NULL, *end = NULL;
     size_t left, least;
 
     if (small_line(out, t))
@@ -150,11 +150,13 @@ static void write_short(FILE *out, const struct text *t)
            text_count_lines(end);
     table = written(text_table, t, SHORT_LEAST_MOUNTS);
     least = text_count_lines(table);
+    mpi = written(text_mpi_cost, t, left > least ? left - least : 0);
+    left -= text_count_lines(mpi);
     notes = written(text_notes, t, left > least ? left - least : 0);
     free(table);
     table = fit_table(t, left - text_count_lines(notes));
-    (void)fprintf(out, "%s%s%s%s", head ? head : "", table ? table : "", notes ? notes : "",
-                  end ? end : "NOT complete: out of memory\n");
+    (void)fprintf(out, "%s%s%s%s%s", head ? head : "", mpi ? mpi : "", table ? table : "",
+                  notes ? notes : "", end ? end : "NOT complete: out of memory\n");
 }
 
 char *report_text(const struct job_account *job, enum summary summary,

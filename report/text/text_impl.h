@@ -53,6 +53,10 @@ void text_completeness(FILE *out, const struct text *t, size_t lines);
 void text_nodes(FILE *out, const struct text *t, size_t least, size_t limit);
 /* A line for each of the first `limit` steps; nothing for a job without any. */
 void text_steps(FILE *out, const struct text *t, size_t limit);
+/* What MPI-IO cost the job, in at most `lines` lines; nothing if it is little. */
+void text_mpi_cost(FILE *out, const struct text *t, size_t lines);
+/* An empty line, and the table of MPI-IO. */
+void text_mpi(FILE *out, const struct text *t);
 /* The parts of the full summary. */
 void text_full(FILE *out, const struct text *t);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/job.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
@@ -164,6 +165,68 @@ static void test_destroy_takes_half_built(void **state)
     completeness_clear(NULL);
 }
 
+/* Its own completeness, and that of the job. */
+static void test_mpi_is_complete(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+
+    (void)state;
+    job->nodes_expected = job->nodes_reported = 2;
+    assert_false(job_mpi_is_complete(job)); /* not counted */
+    assert_false(job_has_mpi(job));
+    job->mpi = calloc(1, sizeof(*job->mpi));
+    assert_non_null(job->mpi);
+    assert_true(job_mpi_is_complete(job));
+    assert_false(job_has_mpi(job));
+    job->nodes_reported = 1;
+    assert_false(job_mpi_is_complete(job));
+    job->nodes_reported = 2;
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 1, 0);
+    assert_false(job_mpi_is_complete(job));
+    assert_true(job_is_complete(job));
+    assert_true(job_has_mpi(job));
+    completeness_clear(&job->mpi->completeness);
+    job->mpi->classes[MPI_OPEN].calls = 1;
+    assert_true(job_has_mpi(job));
+}
+
+/* 5 % of ten minutes are 30 s: of all processes if a thread waited as long for I/O, otherwise of
+ * each of at most as many processes as opens. */
+static void test_lost_mpi_time(void **state)
+{
+    static const struct {
+        uint64_t wait_s, mpi_s, opens;
+        bool lost;
+    } cases[] = {
+        {30, 29, 1, false},   {30, 30, 0, true},     {29, 30, 0, false}, {29, 30, 1, true},
+        {0, 59, 2, false},    {0, 60, 2, true},      {30, 0, 5, false},  {0, 0, 0, false},
+        {0, 3000, 100, true}, {0, 2999, 100, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+
+        job->elapsed_ns = 10 * NS_PER_MINUTE;
+        job->longest_wait_ns = cases[i].wait_s * NS_PER_S;
+        assert_false(job_lost_mpi_time(job));
+        job->mpi = calloc(1, sizeof(*job->mpi));
+        job->mpi->classes[MPI_OPEN].calls = cases[i].opens;
+        job->mpi->classes[MPI_READ].time_ns = cases[i].mpi_s * NS_PER_S;
+        if (job_lost_mpi_time(job) != cases[i].lost)
+            fail_msg("case %zu", i);
+    }
+}
+
+static void test_class_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MPI_CLASS_COUNT; i++)
+        assert_int_equal(mpi_class_parse(mpi_class_name(i)), i);
+    assert_int_equal(mpi_class_parse("teleport"), -EINVAL);
+    assert_int_equal(mpi_class_parse(""), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +237,9 @@ int main(void)
         cmocka_unit_test(test_complete_needs_everything),
         cmocka_unit_test(test_add_step),
         cmocka_unit_test(test_add_mpi),
+        cmocka_unit_test(test_mpi_is_complete),
+        cmocka_unit_test(test_lost_mpi_time),
+        cmocka_unit_test(test_class_names),
         cmocka_unit_test(test_destroy_takes_half_built),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of MPI-IO. */
+/* MPI-IO in the summary: its table, and the line about what it cost the job. */
 #include "config.h"
 
 #include "tests/unit/test.h"
@@ -8,6 +8,7 @@
 
 #include "report/layout.h"
 #include "report/text/mpi.h"
+#include "report/text/text.h"
 #include "tests/unit/sample.h"
 
 static void check_text(const struct job_account *job, const char *want)
@@ -33,9 +34,10 @@ static void test_classes(void **state)
     (void)state;
     job->mpi = sample_mpi();
     check_text(job,
-               "MPI-IO                    calls     bytes    ~size   errs     time      p50\n"
-               "read                         16  84.0 KiB    8 KiB      1    2.0 s   134 ms\n"
-               "write_all                    64  64.0 MiB    1 MiB      -    8.0 s   134 ms\n"
+               "\n"
+               "MPI-IO                   calls     bytes    ~size   errs     time      p50\n"
+               "read                        16  84.0 KiB    8 KiB      1    2.0 s   134 ms\n"
+               "write_all                   64  64.0 MiB    1 MiB      -    8.0 s   134 ms\n"
                "(64.0 KiB of the reads have no status: they are what the calls asked for)\n"
                "(without the bytes of 2 calls that have no status, and a type whose size only\n"
                " the library knows)\n");
@@ -46,9 +48,9 @@ static void test_no_calls(void **state)
     _job_ *job = sample_run();
 
     (void)state;
-    check_text(job, "MPI-IO: not counted\n");
+    check_text(job, "\nMPI-IO: not counted, or not known: ClickHouse does not have it\n");
     job->mpi = calloc(1, sizeof(*job->mpi));
-    check_text(job, "MPI-IO: no calls\n");
+    check_text(job, "\nMPI-IO: no calls\n");
 }
 
 static void test_what_is_missing(void **state)
@@ -75,6 +77,98 @@ static void test_what_is_missing(void **state)
     }
 }
 
+/* A node that has not reported is missing from its MPI-IO, too. */
+static void test_incomplete_job(void **state)
+{
+    _job_ *job = sample_run();
+
+    (void)state;
+    job->mpi = sample_mpi();
+    job->nodes_expected++;
+    check_has(job, "MPI-IO NOT complete: the account of the job is not complete\n");
+}
+
+/* --- the summary ------------------------------------------------------------------------------ */
+
+static void check_summary(const struct job_account *job, enum summary summary, size_t columns,
+                          const char *want)
+{
+    const struct text_style style = {.columns = columns};
+    _free_ char *text = report_text(job, summary, &style);
+
+    assert_non_null(text);
+    if (!strstr(text, want))
+        fail_msg("no \"%s\" in:\n%s", want, text);
+}
+
+static void check_summary_without(const struct job_account *job, enum summary summary)
+{
+    _free_ char *text = report_text(job, summary, NULL);
+
+    assert_non_null(text);
+    assert_null(strstr(text, "MPI"));
+}
+
+/* 600 s, of which a thread waited 300 s for I/O: MPI-IO is worth a line from 30 s on. */
+static void test_short(void **state)
+{
+    _job_ *job = sample_job();
+
+    (void)state;
+    job->mpi = sample_mpi();
+    check_summary_without(job, SUMMARY_SHORT);
+    job->mpi->classes[MPI_WRITE_ALL].time_ns = SECONDS(120);
+    job->mpi->classes[MPI_OPEN] = (struct mpi_counter){.calls = 4, .time_ns = SECONDS(10)};
+    job->mpi->classes[MPI_SYNC] = (struct mpi_counter){.calls = 9, .time_ns = SECONDS(1)};
+    check_summary(job, SUMMARY_SHORT, 80,
+                  "  /scratch 11 %, opening files on /scratch 9 %\n"
+                  "MPI-IO took 133 s in all processes: 64 collective writes 120 s (64.0 MiB), 4\n"
+                  "  opens 10 s, 16 independent reads 2.0 s\n"
+                  "mount        read mean/s");
+    job->mpi->classes[MPI_READ].unknown_calls = 0;
+    check_summary(job, SUMMARY_SHORT, 200, "16 independent reads 2.0 s (at most 84.0 KiB)\n");
+    job->mpi->classes[MPI_READ].requested_bytes = 0;
+    job->mpi->classes[MPI_WRITE_ALL].unknown_calls = 1;
+    check_summary(job, SUMMARY_SHORT, 200,
+                  "collective writes 120 s (at least 64.0 MiB), 4 opens 10 s, 16 independent reads "
+                  "2.0 s (20.0 KiB)\n");
+    job->nodes_reported--;
+    check_summary(job, SUMMARY_SHORT, 200, "MPI-IO (NOT complete) took at least 133 s in all");
+}
+
+/* A small job of which one process surely spent its time in MPI-IO. */
+static void test_short_without_io(void **state)
+{
+    _job_ *job = sample_run();
+
+    (void)state;
+    io_mounts_clear(&job->mounts);
+    job->longest_wait_ns = 0;
+    job->mpi = calloc(1, sizeof(*job->mpi));
+    job->mpi->classes[MPI_OPEN] = (struct mpi_counter){.calls = 16, .time_ns = SECONDS(1020)};
+    job->mpi->classes[MPI_READ_ALL] = (struct mpi_counter){.calls = 16, .time_ns = 1};
+    check_summary(
+        job, SUMMARY_SHORT, 80,
+        "MPI-IO took 17 min in all processes: 16 opens 17 min, 16 collective reads 1 ns\n");
+    job->mpi->classes[MPI_OPEN].calls = 100;
+    check_summary_without(job, SUMMARY_SHORT);
+}
+
+static void test_full(void **state)
+{
+    _job_ *job = sample_job();
+
+    (void)state;
+    check_summary_without(job, SUMMARY_FULL);
+    job->mpi = calloc(1, sizeof(*job->mpi));
+    check_summary_without(job, SUMMARY_FULL);
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 7, 0);
+    check_summary(job, SUMMARY_FULL, 80, "\n\nMPI-IO: no calls\nMPI-IO NOT complete: 7 processes");
+    mpi_account_destroy(job->mpi);
+    job->mpi = sample_mpi();
+    check_summary(job, SUMMARY_FULL, 80, "\n\nMPI-IO                   calls     bytes  ");
+}
+
 /* 2^63 of each does not overflow, and the last buckets have no upper bound. */
 static void test_largest_numbers(void **state)
 {
@@ -98,7 +192,7 @@ static void test_narrow(void **state)
     (void)state;
     job->mpi = sample_mpi();
     completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 7, 0);
-    for (size_t columns = 41; columns <= 90; columns++) {
+    for (size_t columns = 40; columns <= 90; columns++) {
         _free_ char *text = report_mpi_text(job, columns);
 
         assert_non_null(text);
@@ -111,8 +205,14 @@ static void test_narrow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),         cmocka_unit_test(test_no_calls),
-        cmocka_unit_test(test_what_is_missing), cmocka_unit_test(test_largest_numbers),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_no_calls),
+        cmocka_unit_test(test_what_is_missing),
+        cmocka_unit_test(test_incomplete_job),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_short_without_io),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_largest_numbers),
         cmocka_unit_test(test_narrow),
     };
 

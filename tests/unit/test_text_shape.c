@@ -122,6 +122,20 @@ static void test_narrow(void **state)
                               "complete: 2/2 nodes, 0 events lost\n");
 }
 
+static void fill_mpi(struct mpi_account **ret, uint64_t value)
+{
+    struct mpi_account *mpi = calloc(1, sizeof(*mpi));
+
+    assert_non_null(mpi);
+    for (int i = 0; i < MPI_CLASS_COUNT; i++) {
+        mpi->classes[i] = (struct mpi_counter){value, value, value, value, value, value, {0}, {0}};
+        for (unsigned k = 0; k < IO_BUCKETS; k++)
+            mpi->classes[i].size_log2[k] = mpi->classes[i].latency_log2[k] = value;
+    }
+    completeness_add(&mpi->completeness, MPI_CAUSE_LIBRARY "lib\033.so: \n", value, 0);
+    *ret = mpi;
+}
+
 /* The full summary fits into any width from 40 columns on. */
 static void test_every_width(void **state)
 {
@@ -135,6 +149,7 @@ static void test_every_width(void **state)
         style.columns = columns;
         job->nodes_reported = 1;
         job->unsupported = UINT64_MAX >> 20;
+        fill_mpi(&job->mpi, 123456789);
         text = report_text(job, SUMMARY_FULL, &style);
         check_width(text, columns, 200);
         check_width(nodes, columns, 6);
@@ -271,6 +286,7 @@ static void test_extremes_stay_in_shape(void **state)
                                   i % 3 == 0),
                     values[v]);
         }
+        fill_mpi(&job->mpi, values[v]);
         job->elapsed_ns = values[v];
         job->longest_wait_ns = values[v];
         job->ended = false;
