@@ -294,6 +294,7 @@ static void put_page(const struct html *h)
     html_times(h);
     html_histograms(h);
     html_operations(h);
+    html_mpi(h);
     html_nodes(h);
     html_steps(h);
     put_foot(h);

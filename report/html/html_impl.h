@@ -53,6 +53,7 @@ void html_mounts(const struct html *h);
 void html_times(const struct html *h);
 void html_histograms(const struct html *h);
 void html_operations(const struct html *h);
+void html_mpi(const struct html *h);
 void html_nodes(const struct html *h);
 void html_steps(const struct html *h);
 

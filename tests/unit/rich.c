@@ -181,6 +181,24 @@ static void fill_mount(struct io_mounts *mounts, const struct pattern *p, unsign
         fill_counters(m, p, timeline_sum(&m->timeline));
 }
 
+/* Collective writes of 8 MiB in 20 minutes on each of 16 processes, and opens; `cause`: what is
+ * missing. */
+static void fill_mpi(struct step_account *step, const char *cause)
+{
+    struct mpi_account *mpi = step->mpi = calloc(1, sizeof(*mpi));
+
+    if (!mpi)
+        return;
+    mpi->classes[MPI_WRITE_ALL] = (struct mpi_counter){
+        .calls = 16 * 50, .time_ns = 16 * 1200 * NS_PER_S, .bytes = 50 * (UINT64_C(128) << 20)};
+    spread(mpi->classes[MPI_WRITE_ALL].size_log2, 16 * 50, 23);
+    spread(mpi->classes[MPI_WRITE_ALL].latency_log2, 16 * 50, 26);
+    mpi->classes[MPI_READ] = (struct mpi_counter){
+        .calls = 40, .errors = 1, .time_ns = NS_PER_S, .requested_bytes = 4096, .unknown_calls = 3};
+    mpi->classes[MPI_OPEN] = (struct mpi_counter){.calls = 32, .time_ns = 3 * NS_PER_S};
+    (void)completeness_add(&mpi->completeness, cause, 2, 0);
+}
+
 static struct job_account *job_of(uint32_t jobid, const char *name, uint32_t nodes, size_t n_steps)
 {
     struct job_account *job = job_account_create();
@@ -232,6 +250,7 @@ struct job_account *rich_job(void)
         step = step_of(job, 0, name);
         for (size_t i = 0; i < N_PATTERNS; i++)
             fill_mount(&step->mounts, &patterns[i], node);
+        fill_mpi(step, MPI_CAUSE_ENDS);
         step->longest_wait_ns = (node == NODES - 1 ? 1610 : 1120) * NS_PER_S;
     }
     put_errors(&job->steps[1].mounts.items[0], IO_WRITE, ENOSPC, 5);
@@ -307,6 +326,7 @@ struct job_account *rich_evil(void)
         p.mount = p.fstype = p.source = EVIL;
         fill_mount(&step->mounts, &p, i);
         (void)completeness_add(&step->completeness, EVIL, 2, 0);
+        fill_mpi(step, EVIL);
         (void)job_account_add_step(job, step);
     }
     return job;

@@ -41,7 +41,7 @@ static size_t count(const char *text, const char *what)
 static void test_all_parts(void **state)
 {
     static const char *const parts[] = {"notes",      "mounts", "times", "histograms",
-                                        "operations", "nodes",  "steps"};
+                                        "operations", "mpi",    "nodes", "steps"};
     _free_ char *page = page_of(rich_job());
     const char *before = page;
 
@@ -119,6 +119,35 @@ static void test_command(void **state)
     assert_has(page, "<h1>true --x</h1>");
     assert_has(page, "<dt>Exit status</dt><dd>3</dd>");
     assert_no(page, "<section id=\"steps\"");
+}
+
+/* The same numbers as in the text, and what is missing. */
+static void test_mpi(void **state)
+{
+    _job_ *job = sample_run(), *none = sample_run();
+    _free_ char *page = NULL, *without = NULL, *incomplete = NULL;
+
+    (void)state;
+    without = report_html(none, &options);
+    assert_no(without, "MPI");
+    job->mpi = sample_mpi();
+    page = report_html(job, &options);
+    assert_has(page, "<tr><th scope=\"row\">write_all</th><td>64</td><td>64.0 MiB</td>"
+                     "<td>1 MiB</td><td>–</td><td>8.0 s</td><td>134 ms</td></tr>");
+    assert_has(page, "<tr><th scope=\"row\">read</th><td>16</td><td>84.0 KiB</td><td>8 KiB</td>"
+                     "<td>1</td><td>2.0 s</td>");
+    assert_no(page, "<th scope=\"row\">write_all_split</th>");
+    assert_has(page, "64.0 KiB of the reads have no status");
+    assert_has(page, "Without the bytes of 2 calls");
+    assert_no(page, "NOT complete");
+    assert_no(page, "MPI-IO took");
+    completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 7, 0);
+    job->mpi->classes[MPI_WRITE_ALL].time_ns = SECONDS(100);
+    job->nodes_expected++;
+    incomplete = report_html(job, &options);
+    assert_has(incomplete, "<p class=\"mpi\">MPI-IO (NOT complete) took at least 102 s in all");
+    assert_has(incomplete, "<li>NOT complete: 7 processes may have called MPI-IO before");
+    assert_has(incomplete, "<li>NOT complete: the account of the job is not complete.</li>");
 }
 
 /* Text never leaves its element, and nothing is loaded or run. */
@@ -275,10 +304,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_parts),     cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_no_time_lines), cmocka_unit_test(test_little),
-        cmocka_unit_test(test_command),       cmocka_unit_test(test_evil),
-        cmocka_unit_test(test_links),         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_ticks),
-        cmocka_unit_test(test_stack),         cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_command),       cmocka_unit_test(test_mpi),
+        cmocka_unit_test(test_evil),          cmocka_unit_test(test_links),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_ticks),         cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_heat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
