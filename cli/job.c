@@ -24,11 +24,13 @@
 #include "common/clock.h"
 #include "common/tree.h"
 #include "report/json/json.h"
+#include "report/text/mpi.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
 static const char help[] =
-    "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--nodes] [--steps] [--json | --csv]\n"
+    "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--mpi] [--nodes] [--steps]\n"
+    "       [--json | --csv]\n"
     "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
     "Show the I/O of a job by mount. For a requeued job, the newest run is shown.\n"
     "\n"
@@ -40,6 +42,7 @@ static const char help[] =
     "      --csv             exact numbers, one line per mount and operation; with --steps\n"
     "                        also per step and node\n"
     "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
+    "      --mpi             also the calls of MPI-IO, by class of function, if they were counted\n"
     "      --nodes           also each node, and how evenly the I/O is distributed\n"
     "      --steps           also each step on each node; in JSON with its full account\n"
     "      --timeline        I/O over time: a curve per mount; in JSON the "
@@ -66,7 +69,7 @@ static const char help[] =
     "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
 
 struct job_options {
-    bool all, full, json, csv, anonymous, nodes, steps, timeline;
+    bool all, full, json, csv, anonymous, mpi, nodes, steps, timeline;
     const char *html;
 };
 
@@ -136,6 +139,8 @@ static int print_text(const struct answer *answer, size_t i, const struct job_op
     if (answer->step) /* the summary names the job only */
         (void)printf("Step %s only, on all its nodes\n", answer->step);
     rc = put_text(report_text(job, summary, &style), error);
+    if (rc == 0 && options->mpi && !(options->full && job_has_mpi(job)))
+        rc = put_text(report_mpi_text(job, style.columns), error);
     if (rc == 0 && options->timeline)
         rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
     if (rc == 0 && options->nodes && !options->full)
@@ -376,6 +381,7 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &options.json},
         {"csv", 0, OPTION_FLAG, &options.csv},
         {"anonymous", 0, OPTION_FLAG, &options.anonymous},
+        {"mpi", 0, OPTION_FLAG, &options.mpi},
         {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
         {"timeline", 0, OPTION_FLAG, &options.timeline},

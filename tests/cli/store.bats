@@ -185,6 +185,33 @@ END
     [ "$(jq -r '.steps | map(.step) | sort | join(" ")' <<< "$out")" = "0 batch" ]
 }
 
+@test "job --mpi: the calls of MPI-IO" {
+    split jobio --store "$DB" job 123
+    [[ $out != *MPI* ]]
+    split jobio --store "$DB" job 123 --mpi
+    expect 0
+    [ "$(tail -n 4 <<< "$out")" = "
+MPI-IO                   calls     bytes    ~size   errs     time      p50
+write_all                  768  12.0 GiB   16 MiB      -   768 ms   1.0 ms
+open                         3         -        -      -   3.0 ms   1.0 ms" ]
+    for words in "" --mpi; do # once in the full summary
+        split jobio --store "$DB" job 123 --full $words
+        [ "$(grep -c '^MPI-IO' <<< "$out")" = 1 ]
+    done
+    split jobio --store "$DB" job 123.0 --mpi
+    [ "$(grep -cE '^(write_all|open)  ' <<< "$out")" = 1 ]
+    for words in --mpi "--mpi --full"; do
+        split jobio --store "$DB" job 100 $words
+        expect 0
+        holds "$out" "MPI-IO: not counted"
+    done
+    split jobio --store "$DB" job 123 --json --steps
+    [ "$(jq -c '[.mpi.complete, .mpi.calls.write_all.bytes, .mpi.calls.open.calls, (.steps[].mpi.calls | keys)]' <<< "$out")" = \
+        '[true,12884901888,3,["write_all"],["open"]]' ]
+    split jobio --store "$DB" job 100 --json
+    [ "$(jq 'has("mpi")' <<< "$out")" = false ]
+}
+
 @test "job --timeline: curves for every width and locale, and the numbers add up" {
     split jobio --store "$DB" job 123 --timeline
     expect 0
