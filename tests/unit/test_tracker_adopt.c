@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -325,6 +326,47 @@ static void test_lost_step_is_sent(void **state)
     assert_int_equal(lost_for("peer:first"), 1);
 }
 
+/* The provisional row of the batch step gets `opens` of MPI-IO. */
+static void store_opens(uint64_t opens)
+{
+    struct job_account **jobs = NULL;
+    struct store *store;
+    char full[256];
+
+    node_path(full, "jobio.db");
+    node_must(store_open(&store, &(struct store_options){.path = full}, &node.error));
+    node_must(store_jobs(store, NULL, JOB, false, UINT32_MAX, &jobs, &node.error));
+    assert_int_equal(jobs[0]->n_steps, 1);
+    jobs[0]->steps[0].mpi = calloc(1, sizeof(*jobs[0]->steps[0].mpi));
+    jobs[0]->steps[0].mpi->classes[MPI_OPEN].calls = opens;
+    node_must(store_put_step(store, &jobs[0]->key, &jobs[0]->steps[0], false, &node.error));
+    store_jobs_free(jobs);
+    store_close(store);
+}
+
+/* A step that is lost, and the sums of its job, keep the MPI-IO of its last row. */
+static void test_lost_step_with_mpi(void **state)
+{
+    struct job_account **jobs, *job;
+    char full[256];
+
+    (void)state;
+    begin_elsewhere();
+    store_opens(5);
+    node_path(full, "run/steps/17.0.4294967294.4294967291");
+    assert_int_equal(unlink(full), 0);
+    fake_probe_adopt(node.probe);
+    node_start();
+    jobs = node_stored();
+    assert_int_equal(jobs[0]->steps[0].state, STEP_VANISHED);
+    assert_int_equal(jobs[0]->steps[0].mpi->classes[MPI_OPEN].calls, 5);
+    store_jobs_free(jobs);
+    node_must(tracker_report(node.tracker, JOB, 0, false, &job, &node.error));
+    assert_int_equal(job->mpi->classes[MPI_OPEN].calls, 5);
+    assert_false(job_mpi_is_complete(job));
+    job_account_destroy(job);
+}
+
 static int count_row(int64_t id, const struct job_account *job, void *arg)
 {
     (void)id, (void)job;
@@ -522,15 +564,25 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, node_setup, node_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_restart_goes_on),        TEST(test_missed_while_nobody_read),
-        TEST(test_kill_after_commit),      TEST(test_reboot),
-        TEST(test_reboot_and_a_full_disk), TEST(test_restart_with_a_late_tag),
-        TEST(test_lost_step_is_sent),      TEST(test_gathered_by),
-        TEST(test_gathered_by_a_stranger), TEST(test_end_after_extern_step),
-        TEST(test_end_after_batch_step),   TEST(test_no_end_after_other_step),
-        TEST(test_nodes_are_told_late),    TEST(test_lost_by_reboot_is_sent),
-        TEST(test_kill_after_folding),     TEST(test_many_ends_while_down),
-        TEST(test_kill_after_a_late_tag),  TEST(test_kill_without_a_step_file),
+        TEST(test_restart_goes_on),
+        TEST(test_missed_while_nobody_read),
+        TEST(test_kill_after_commit),
+        TEST(test_reboot),
+        TEST(test_reboot_and_a_full_disk),
+        TEST(test_restart_with_a_late_tag),
+        TEST(test_lost_step_is_sent),
+        TEST(test_lost_step_with_mpi),
+        TEST(test_gathered_by),
+        TEST(test_gathered_by_a_stranger),
+        TEST(test_end_after_extern_step),
+        TEST(test_end_after_batch_step),
+        TEST(test_no_end_after_other_step),
+        TEST(test_nodes_are_told_late),
+        TEST(test_lost_by_reboot_is_sent),
+        TEST(test_kill_after_folding),
+        TEST(test_many_ends_while_down),
+        TEST(test_kill_after_a_late_tag),
+        TEST(test_kill_without_a_step_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
