@@ -78,6 +78,8 @@ static int sum_up(struct job_account *job)
             end = step->tagged_at_ns + step->elapsed_ns;
         job->ended = job->ended && step->state != STEP_RUNNING;
     }
+    if (job_account_check_mpi(job) < 0)
+        return -ENOMEM;
     job->start_ns = start;
     job->end_ns = job->ended ? end : 0;
     job->elapsed_ns = end - start;

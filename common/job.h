@@ -124,6 +124,10 @@ uint64_t job_events(const struct job_account *job);
 /* Add a step to the sums of the job (mounts, completeness, longest wait, MPI); does not keep the
  * step. 0 or -ENOMEM. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
+/* Add to what is missing of the job's MPI-IO that nodes did not count it in a step that other nodes
+ * counted, such as nodes with an older jobiod. Call it once, when all steps were added and are in
+ * job->steps. 0 or -ENOMEM. */
+int job_account_check_mpi(struct job_account *job);
 void step_account_clear(struct step_account *step);
 struct job_account *job_account_create(void); /* empty; NULL on out-of-memory */
 void job_account_destroy(struct job_account *job);

@@ -170,7 +170,7 @@ static int take_ended_steps(const struct question *q, struct job_account *live,
     live->nodes_reported = stored->nodes_reported;
     if (!live->user)
         live->user = TAKE_PTR(stored->user);
-    return 0;
+    return job_account_check_mpi(live);
 }
 
 /* What the store has of a running job. Before it is written here for the first time, another node

@@ -154,7 +154,7 @@ static int steps_read(struct store *store, int64_t id, const char *node, struct 
         if (r == 0 && job_account_add_step(job, &grown[job->n_steps - 1]) < 0)
             return no_memory(store, error);
     }
-    return r;
+    return r == 0 && job_account_check_mpi(job) < 0 ? no_memory(store, error) : r;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)

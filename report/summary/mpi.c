@@ -123,6 +123,7 @@ static const struct {
     {MPI_CAUSE_LATE, "", "processes may have called MPI-IO before it was counted"},
     {MPI_CAUSE_CALLS, "", "calls not counted: counters full"},
     {MPI_CAUSE_ENDS, "", "calls whose return was not seen"},
+    {MPI_CAUSE_NODE, "not counted on ", "nodes of its steps"},
     {MPI_CAUSE_UNSEEN, "at least ", "programs not looked at"},
 };
 

@@ -12,8 +12,9 @@
 #include "common/job.h"
 #include "report/json/json.h"
 
-/* Node `from` sends its account of OURS, whose first node is HERE: one step. */
-static void send_as_peer(const char *from)
+/* Node `from` sends its account of OURS, whose first node is HERE: one step. Takes over the MPI-IO.
+ */
+static void send_step(const char *from, struct mpi_account *mpi)
 {
     const struct wire_head head = {"c", from, HERE, "1"};
     struct json_object *document = wire_create(&head), *list = json_object_new_array();
@@ -26,10 +27,16 @@ static void send_as_peer(const char *from)
     job->n_steps = 1;
     job->steps[0] = (struct step_account){
         .het = HET_NONE, .node = strdup(from), .state = STEP_ENDED, .tagged_at_ns = job->start_ns};
+    job->steps[0].mpi = mpi;
     (void)json_object_array_add(list, report_json(job, REPORT_STEPS | REPORT_WIRE));
     (void)json_object_object_add(document, "accounts", list);
     (void)close(post_as_peer("/v1/accounts", document));
     job_account_destroy(job);
+}
+
+static void send_as_peer(const char *from)
+{
+    send_step(from, NULL);
 }
 
 static bool status_has(const char *text)
@@ -83,6 +90,31 @@ static void test_one_job(void **state)
     stop_daemon();
 }
 
+/* A part of a step that was counted, and one that was not, in the answer about a running job. */
+static void test_mpi(void **state)
+{
+    struct mpi_account *mpi = calloc(1, sizeof(*mpi));
+    struct json_object *jobs, *found;
+
+    (void)state;
+    if (!start_daemon())
+        skip();
+    start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
+    mpi->classes[MPI_OPEN].calls = 3;
+    send_step(THERE, mpi);
+    until(status_has("\"taken\":1"));
+    send_step(THERE, NULL);
+    until(status_has("\"taken\":2"));
+    ask_and_wait(request("query-job", OURS));
+    jobs = json_tokener_parse(message_get(&reply, "TEXT"));
+    assert_int_equal(json_pointer_get(jobs, "/0/mpi/calls/open/calls", &found), 0);
+    assert_int_equal(json_object_get_int(found), 3);
+    assert_int_equal(json_pointer_get(jobs, "/0/mpi/incomplete/0/cause", &found), 0);
+    assert_string_equal(json_object_get_string(found), MPI_CAUSE_NODE);
+    json_object_put(jobs);
+    stop_daemon();
+}
+
 /* The job got LATER after its prolog has run here: Slurm knows, and then it is queried, too. */
 #define LATER "127.0.0.3"
 
@@ -124,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mpi, setup, teardown),
         cmocka_unit_test_setup_teardown(test_expanded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unbound, setup, teardown),
     };

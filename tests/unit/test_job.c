@@ -218,6 +218,37 @@ static void test_lost_mpi_time(void **state)
     }
 }
 
+/* Step 0 was counted on one of three nodes, step 1 on both, step 2 on none. */
+static void test_nodes_without_mpi(void **state)
+{
+    static const struct {
+        uint32_t het, step;
+        bool counted;
+    } parts[] = {{1, 0, false},        {HET_NONE, 1, true}, {HET_NONE, 0, false},
+                 {HET_NONE, 2, false}, {HET_NONE, 0, true}, {HET_NONE, 2, false},
+                 {HET_NONE, 1, true},  {HET_NONE, 0, false}};
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+
+    (void)state;
+    job->steps = calloc(ARRAY_SIZE(parts), sizeof(*job->steps));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        struct step_account *step = &job->steps[job->n_steps++];
+
+        step->het = parts[i].het;
+        step->step = parts[i].step;
+        if (parts[i].counted)
+            step->mpi = calloc(1, sizeof(*step->mpi));
+        if (i == 0) /* not counted at all */
+            assert_int_equal(job_account_check_mpi(job), 0);
+        assert_int_equal(job_account_add_step(job, step), 0);
+    }
+    assert_int_equal(job->mpi->completeness.n, 0);
+    assert_int_equal(job_account_check_mpi(job), 0);
+    assert_int_equal(job->mpi->completeness.n, 1);
+    assert_string_equal(job->mpi->completeness.items[0].cause, MPI_CAUSE_NODE);
+    assert_int_equal(job->mpi->completeness.items[0].count, 2);
+}
+
 static void test_class_names(void **state)
 {
     (void)state;
@@ -239,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_add_mpi),
         cmocka_unit_test(test_mpi_is_complete),
         cmocka_unit_test(test_lost_mpi_time),
+        cmocka_unit_test(test_nodes_without_mpi),
         cmocka_unit_test(test_class_names),
         cmocka_unit_test(test_destroy_takes_half_built),
     };

@@ -62,6 +62,7 @@ static void test_what_is_missing(void **state)
         {MPI_CAUSE_CALLS, "NOT complete: 7 calls not counted: counters full"},
         {MPI_CAUSE_ENDS, "NOT complete: 7 calls whose return was not seen"},
         {MPI_CAUSE_UNSEEN, "NOT complete: at least 7 programs not looked at"},
+        {MPI_CAUSE_NODE, "NOT complete: not counted on 7 nodes of its steps\n"},
         {MPI_CAUSE_LIBRARY "libmpi.so: no", "NOT complete: not-covered: libmpi.so: no\n"},
         {"some\033thing", "NOT complete: some?thing\n"},
     };

@@ -135,6 +135,29 @@ static void test_sums(void **state)
     job_account_destroy(job);
 }
 
+/* A node with an older jobiod: its part is missing from the sum. */
+static void test_node_without_mpi(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found;
+    struct step_account step;
+
+    (void)state;
+    for (unsigned i = 1; i <= 2; i++) {
+        step_make(&step, 0, NOW, 5);
+        free(step.node);
+        step.node = strdup(i == 1 ? "n1" : "n2");
+        if (i == 1)
+            step.mpi = calloc(1, sizeof(*step.mpi));
+        put_rows(job, &step, true);
+        step_account_clear(&step);
+    }
+    found = jobs_found(7, false, UINT32_MAX);
+    assert_int_equal(found[0]->mpi->completeness.n, 1);
+    assert_string_equal(found[0]->mpi->completeness.items[0].cause, MPI_CAUSE_NODE);
+    store_jobs_free(found);
+    job_account_destroy(job);
+}
+
 static void test_views(void **state)
 {
     struct job_account *job = job_make(7, NOW);
@@ -240,9 +263,10 @@ static void test_odd_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(test_round_trip), STORE_TEST(test_no_calls), STORE_TEST(test_sums),
-        STORE_TEST(test_views),      STORE_TEST(test_bytes),    STORE_TEST(test_outbox),
-        STORE_TEST(test_odd_rows),
+        STORE_TEST(test_round_trip), STORE_TEST(test_no_calls),
+        STORE_TEST(test_sums),       STORE_TEST(test_views),
+        STORE_TEST(test_bytes),      STORE_TEST(test_outbox),
+        STORE_TEST(test_odd_rows),   STORE_TEST(test_node_without_mpi),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
