@@ -68,10 +68,14 @@ bool step_is_complete(const struct step_account *step)
     return !step->completeness.lost && !step->completeness.n;
 }
 
+bool job_has_all_nodes(const struct job_account *job)
+{
+    return job->nodes_expected && job->nodes_reported >= job->nodes_expected;
+}
+
 bool job_is_complete(const struct job_account *job)
 {
-    return !job->completeness.lost && !job->completeness.n && job->nodes_expected &&
-           job->nodes_reported >= job->nodes_expected;
+    return !job->completeness.lost && !job->completeness.n && job_has_all_nodes(job);
 }
 
 bool job_mpi_is_complete(const struct job_account *job)

@@ -90,8 +90,9 @@ int step_state_parse(const char *text); /* the state or -EINVAL */
 
 /* Nothing is lost, and there is no cause. */
 bool step_is_complete(const struct step_account *step);
-/* The same of a job, and every expected node has reported. False while
- * nodes_expected is unknown (0). */
+/* Every expected node has reported. False while nodes_expected is unknown (0). */
+bool job_has_all_nodes(const struct job_account *job);
+/* Both. */
 bool job_is_complete(const struct job_account *job);
 /* The same, and nothing is missing from its MPI-IO, which was counted. */
 bool job_mpi_is_complete(const struct job_account *job);

@@ -235,7 +235,7 @@ static struct json_object *steps(struct tree *t, const struct style *style,
         tree_put(t, o, "mounts",
                  mounts(t, style, &s->mounts, s->elapsed_ns, s->longest_wait_ns, job->unsupported));
         if (s->mpi)
-            tree_put(t, o, "mpi", json_mpi(t, s->mpi, step_is_complete(s)));
+            tree_put(t, o, "mpi", json_mpi(t, s->mpi, true));
         tree_add(t, array, o);
     }
     return array;
@@ -392,7 +392,7 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
     tree_put(t, document, "mounts",
              mounts(t, &style, &job->mounts, job->elapsed_ns, job_wait_ns(job), job->unsupported));
     if (job->mpi)
-        tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_is_complete(job)));
+        tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_has_all_nodes(job)));
     put_nodes(t, &style, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         tree_put(t, document, "steps", steps(t, &style, job));
