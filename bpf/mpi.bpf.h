@@ -44,9 +44,8 @@ struct {
     __uint(max_entries, MPI_EXECS_BYTES);
 } mpi_execs SEC(".maps");
 
-/* Initial values of elements. */
+/* Initial value of an element. */
 static const struct mpi_counter_value mpi_no_calls;
-static const struct mpi_step_record mpi_no_loss;
 
 static const volatile struct mpi_function mpi_functions[] = {MPI_FUNCTIONS(MPI_FUNCTION_ENTRY)};
 
@@ -55,32 +54,24 @@ static __always_inline void mpi_add(__u64 *counter, __u64 n)
     __sync_fetch_and_add(counter, n);
 }
 
-/* NULL if there are more than MPI_MAX_STEPS, which `steps` cannot hold either. */
-static __always_inline struct mpi_step_record *mpi_step(__u32 step)
-{
-    struct mpi_step_record *record = bpf_map_lookup_elem(&mpi_steps, &step);
-
-    if (record)
-        return record;
-    bpf_map_update_elem(&mpi_steps, &step, &mpi_no_loss, BPF_NOEXIST);
-    return bpf_map_lookup_elem(&mpi_steps, &step);
-}
-
-#define MPI_LOSE(step, cause)                             \
-    do {                                                  \
-        struct mpi_step_record *record_ = mpi_step(step); \
-        if (record_)                                      \
-            mpi_add(&record_->cause, 1);                  \
+#define MPI_LOSE(step, cause)                                                       \
+    do {                                                                            \
+        struct mpi_step_record *record_ = bpf_map_lookup_elem(&mpi_steps, &(step)); \
+        if (record_)                                                                \
+            mpi_add(&record_->cause, 1);                                            \
     } while (0)
 
-/* Returns the number of the current task's step; 0: none. */
+/* Returns the number of the current task's step; 0: it has none, or one whose MPI-IO is not
+ * counted. */
 static __always_inline __u32 mpi_find_step(void)
 {
     struct who who = {};
+    __u32 step;
 
     if (who_has_no_steps() || who_is_outside() || !who_find(&who, current_task()))
         return 0;
-    return who_number(who.key);
+    step = who_number(who.key);
+    return bpf_map_lookup_elem(&mpi_steps, &step) ? step : 0;
 }
 
 /* A process whose start of MPI was not seen may have called functions before they had probes. */

@@ -31,7 +31,8 @@ struct mpi_counter_value {
 };
 #undef MPI_SUM_MEMBER
 
-/* Map `mpi_steps`, a hash: step number -> what is missing from its counters. */
+/* Map `mpi_steps`, a hash: number of a step whose MPI-IO is counted -> what is missing from its
+ * counters. */
 struct mpi_step_record {
     __u64 late;  /* processes that called a function, but were not seen to start MPI */
     __u64 calls; /* calls without room for them or their counters */

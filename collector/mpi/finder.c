@@ -329,7 +329,22 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
     }
 }
 
-int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
+void mpi_finder_forget(struct mpi_finder *finder, uint32_t step)
+{
+    for (size_t i = 0; i < finder->n_processes;)
+        if (finder->processes[i].step == step)
+            forget(finder, i);
+        else
+            i++;
+    for (size_t i = 0; i < finder->n_uncovered;)
+        if (finder->uncovered[i].step == step)
+            finder->uncovered[i] = finder->uncovered[--finder->n_uncovered];
+        else
+            i++;
+}
+
+/* Add what was not covered. */
+static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
 {
     uint64_t late = 0;
     int r = 0;
@@ -357,4 +372,20 @@ int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi
         r = completeness_add(&account->completeness, cause, 1, 0);
     }
     return r;
+}
+
+DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
+
+int mpi_finder_read(const struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
+                    struct error *error)
+{
+    CLEANUP(mpi_account_destroyp) struct mpi_account *account = calloc(1, sizeof(*account));
+    int r = account ? mpi_probe_read(finder->probe, step, account, error) : -ENOMEM;
+
+    if (r == 0)
+        r = report(finder, step, account);
+    if (r < 0)
+        return r == -ENOMEM ? error_errno(error, r, "cannot count MPI-IO") : r;
+    *ret = TAKE_PTR(account);
+    return 0;
 }

@@ -34,7 +34,11 @@ void mpi_finder_look(struct mpi_finder *finder);
  * `pids`. */
 void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
 
-/* Add to the account of a step what was not covered. 0 or -ENOMEM. */
-int mpi_finder_report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account);
+/* Forget a step and its processes. */
+void mpi_finder_forget(struct mpi_finder *finder, uint32_t step);
+
+/* Read the account of a step into *ret, which the caller owns, with what was not covered. */
+int mpi_finder_read(const struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
+                    struct error *error);
 
 #endif

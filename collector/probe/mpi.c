@@ -201,21 +201,83 @@ static int read_class(const struct mpi_probe *mpi, uint32_t step, uint32_t class
     return 0;
 }
 
-/* Returns how many elements a step has in a map. All keys start with the step number. */
+/* A walk over the elements of a map. */
+struct walk {
+    const struct bpf_map *map;
+    char key[sizeof(struct mpi_split_key)]; /* the longest one */
+    bool started;
+    uint32_t left; /* for a walk that starts anew because its element was deleted */
+};
+
+static struct walk walk_over(const struct bpf_map *map)
+{
+    return (struct walk){.map = map, .left = bpf_map__max_entries(map)};
+}
+
+/* Go to the next element of the step: all keys start with its number. */
+static bool walk_to(struct walk *walk, uint32_t step)
+{
+    uint32_t of;
+
+    while (walk->left) {
+        walk->left--;
+        if (bpf_map_get_next_key(bpf_map__fd(walk->map), walk->started ? walk->key : NULL,
+                                 walk->key) < 0)
+            return false;
+        walk->started = true;
+        memcpy(&of, walk->key, sizeof(of));
+        if (of == step)
+            return true;
+    }
+    return false;
+}
+
 static uint64_t count_elements(const struct bpf_map *map, uint32_t step)
 {
-    char key[sizeof(struct mpi_split_key)]; /* the longest one */
-    uint32_t left = bpf_map__max_entries(map), of;
-    bool first = true;
+    struct walk walk = walk_over(map);
     uint64_t n = 0;
 
-    /* The limit is for a walk that starts anew because its element was deleted. */
-    while (left-- && bpf_map_get_next_key(bpf_map__fd(map), first ? NULL : key, key) == 0) {
-        first = false;
-        memcpy(&of, key, sizeof(of));
-        n += of == step;
-    }
+    while (walk_to(&walk, step))
+        n++;
     return n;
+}
+
+int mpi_probe_add(struct mpi_probe *mpi, uint32_t step, struct error *error)
+{
+    const struct mpi_step_record none = {0};
+
+    if (bpf_map_update_elem(bpf_map__fd(mpi->skel->maps.mpi_steps), &step, &none, BPF_NOEXIST) <
+            0 &&
+        errno != EEXIST)
+        return error_errno(error, -errno, "cannot count the MPI-IO of a step");
+    return 0;
+}
+
+/* A key is deleted after the walk has left it: the walk would start anew. */
+static void delete_elements(const struct bpf_map *map, uint32_t step)
+{
+    struct walk walk = walk_over(map);
+    char last[sizeof(walk.key)];
+    bool has_last = false;
+
+    while (walk_to(&walk, step)) {
+        if (has_last)
+            (void)bpf_map_delete_elem(bpf_map__fd(map), last);
+        memcpy(last, walk.key, sizeof(last));
+        has_last = true;
+    }
+    if (has_last)
+        (void)bpf_map_delete_elem(bpf_map__fd(map), last);
+}
+
+void mpi_probe_remove(struct mpi_probe *mpi, uint32_t step)
+{
+    const struct bpf_map *maps[] = {mpi->skel->maps.mpi_steps, mpi->skel->maps.mpi_counters,
+                                    mpi->skel->maps.mpi_processes, mpi->skel->maps.mpi_calls,
+                                    mpi->skel->maps.mpi_splits};
+
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        delete_elements(maps[i], step);
 }
 
 static int add_cause(struct completeness *to, const char *cause, uint64_t count)

@@ -20,6 +20,11 @@ struct mpi_probe;
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error);
 void mpi_probe_destroy(struct mpi_probe *mpi); /* NULL is fine */
 
+/* Count the step from now on: other steps of the probe are not counted. -E2BIG: too many steps. */
+int mpi_probe_add(struct mpi_probe *mpi, uint32_t step, struct error *error);
+/* Stop counting the step, and remove its counters. */
+void mpi_probe_remove(struct mpi_probe *mpi, uint32_t step);
+
 /* A file that implements MPI: a library, or an executable that has it linked statically. */
 struct mpi_file {
     enum mpi_layout layout;

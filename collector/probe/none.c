@@ -260,6 +260,20 @@ void mpi_probe_destroy(struct mpi_probe *mpi)
     (void)mpi;
 }
 
+int mpi_probe_add(struct mpi_probe *mpi, uint32_t step, struct error *error)
+{
+    (void)mpi;
+    (void)step;
+    (void)error;
+    return -ENOTSUP;
+}
+
+void mpi_probe_remove(struct mpi_probe *mpi, uint32_t step)
+{
+    (void)mpi;
+    (void)step;
+}
+
 int mpi_probe_attach(struct mpi_probe *mpi, int fd, const struct mpi_file *file,
                      struct mpi_links **ret, struct error *error)
 {

@@ -46,6 +46,11 @@ int watch_mpi_create(struct watch_mpi **ret, const struct probe *probe, const st
     return 0;
 }
 
+int watch_mpi_start(struct watch_mpi *mpi, uint32_t step, struct error *error)
+{
+    return mpi ? mpi_probe_add(mpi->probe, step, error) : 0;
+}
+
 int watch_mpi_fd(const struct watch_mpi *mpi)
 {
     return mpi ? mpi_probe_fd(mpi->probe) : -1;
@@ -76,15 +81,13 @@ void watch_mpi_scan(struct watch_mpi *mpi, uint32_t step)
 int watch_mpi_read(struct watch_mpi *mpi, uint32_t step, struct mpi_account **ret,
                    struct error *error)
 {
-    CLEANUP(mpi_account_destroyp) struct mpi_account *account = calloc(1, sizeof(*account));
-    int rc = account ? mpi_probe_read(mpi->probe, step, account, error) : -ENOMEM;
+    CLEANUP(mpi_account_destroyp) struct mpi_account *account = NULL;
+    int rc = mpi_finder_read(mpi->finder, step, &account, error);
 
-    if (rc == 0)
-        rc = mpi_finder_report(mpi->finder, step, account);
-    if (rc == 0 && mpi->overflow)
-        rc = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, 1, 0);
     if (rc < 0)
-        return rc == -ENOMEM ? error_errno(error, rc, "count MPI") : rc;
+        return rc;
+    if (mpi->overflow && completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, 1, 0) < 0)
+        return error_errno(error, -ENOMEM, "count MPI");
     *ret = TAKE_PTR(account);
     return 0;
 }

@@ -17,6 +17,9 @@ int watch_mpi_create(struct watch_mpi **ret, const struct probe *probe, const st
                      struct error *error);
 void watch_mpi_destroy(struct watch_mpi *mpi); /* NULL is fine */
 
+/* Count the step. NULL is fine. */
+int watch_mpi_start(struct watch_mpi *mpi, uint32_t step, struct error *error);
+
 /* Returns a descriptor; when it is readable, or it is this time (CLOCK_MONOTONIC), call
  * watch_mpi_look(). Both accept NULL: -1 and UINT64_MAX. */
 int watch_mpi_fd(const struct watch_mpi *mpi);

@@ -118,6 +118,8 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
         probe_add(watch->probe, cgroup_id(cgroup), cgroup_level(cgroup), 2, &watch->step, error);
 
     if (rc == 0)
+        rc = watch_mpi_start(watch->mpi, watch->step, error);
+    if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
         return rc;
