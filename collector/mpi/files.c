@@ -19,8 +19,12 @@ struct file {
     struct mpi_found found; /* its name is NULL: it is not MPI */
 };
 
-/* For a file without room for its item. */
+/* Executables and libraries of all steps. A job that makes more of them would keep jobiod busy. */
+#define MAX_FILES 4096
+
+/* For a file without an item. */
 static const struct mpi_found no_memory = {.name = "a file", .why = "out of memory"};
+static const struct mpi_found too_many = {.name = "a file", .why = "too many files"};
 
 struct mpi_files {
     struct mpi_probe *probe;
@@ -105,6 +109,8 @@ const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const ch
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return NULL;
     file = find(files, &st);
+    if (!file && files->n >= MAX_FILES)
+        return &too_many;
     if (!file) {
         file = append(files, &st);
         if (!file)

@@ -28,6 +28,10 @@ static const char *const own_texts[] = {"MPIR_CVAR_", "ompi_"};
 /* Where Open MPI has the size of a type (bpf/mpi.bpf.h). */
 #define OPEN_MPI_SIZE_OFFSET 24
 
+/* The symbols of the largest libraries of MPI need 10 MiB. Larger files may be an attack on the
+ * memory of this process. */
+#define SECTION_MAX (UINT64_C(256) << 20)
+
 struct library {
     int fd;
     uint64_t size; /* of the file */
@@ -36,7 +40,21 @@ struct library {
     uint64_t open_mpi_type;
     bool mpich, standard, named;
     bool stripped; /* it has no symbols but those of shared libraries */
+    bool huge;     /* a section was not read, because of its size */
 };
+
+/* Returns NULL if the section, or the one with its names, is too large. */
+static Elf_Data *get_data(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
+{
+    GElf_Shdr strings;
+    bool huge =
+        header->sh_size > SECTION_MAX ||
+        (header->sh_link && gelf_getshdr(elf_getscn(library->elf, header->sh_link), &strings) &&
+         strings.sh_size > SECTION_MAX);
+
+    library->huge |= huge;
+    return huge ? NULL : elf_getdata(section, NULL);
+}
 
 static bool is_symbol_table(const GElf_Shdr *header)
 {
@@ -67,7 +85,7 @@ static void add_symbol(struct library *library, const char *name, const GElf_Sym
 
 static void read_symbols(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *data = get_data(library, section, header);
     GElf_Sym symbol;
 
     for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
@@ -80,7 +98,7 @@ static void read_symbols(struct library *library, Elf_Scn *section, const GElf_S
 
 static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *data = get_data(library, section, header);
     GElf_Dyn entry;
 
     for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
@@ -179,7 +197,7 @@ static bool has_text(const Elf_Data *data, const char *const *texts, size_t n)
 
 /* Returns whether it is an executable that has MPI linked statically, of which only texts are left.
  */
-static bool has_hidden_functions(const struct library *library)
+static bool has_hidden_functions(struct library *library)
 {
     bool function = false, own = false;
     Elf_Scn *section = NULL;
@@ -193,7 +211,7 @@ static bool has_hidden_functions(const struct library *library)
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
             (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
             continue;
-        data = elf_rawdata(section, NULL);
+        data = get_data(library, section, &header);
         if (!data || !data->d_buf)
             continue;
         function = function || has_text(data, function_texts, ARRAY_SIZE(function_texts));
@@ -208,10 +226,9 @@ static int find_functions(struct library *library, struct mpi_file *ret, struct 
     read_sections(library);
     if (fill_offsets(library, ret))
         return find_layout(library, &ret->layout, error) < 0 ? -ENOTSUP : 1;
-    return has_hidden_functions(library)
-               ? error_set(error, -ENOTSUP,
-                           "MPI is linked statically, and its symbols are stripped")
-               : 0;
+    if (has_hidden_functions(library))
+        return error_set(error, -ENOTSUP, "MPI is linked statically, and its symbols are stripped");
+    return library->huge ? error_set(error, -EFBIG, "it is too large to look for MPI in it") : 0;
 }
 
 int mpi_library_read(int fd, struct mpi_file *ret, struct error *error)
