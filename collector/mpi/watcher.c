@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "collector/mpi/watcher.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collector/mpi/finder.h"
+#include "collector/probe/mpi.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/numbers.h"
+
+#define PATIENCE_NS (20 * NS_PER_MS)
+#define JOIN_S 5
+
+struct watched {
+    uint32_t step;
+    bool gone;      /* it was removed: the thread forgets it */
+    bool added;     /* it is in the map of the programs */
+    bool more;      /* not all of its processes were listed */
+    uint32_t *pids; /* owned; to be scanned; NULL: none */
+    size_t n_pids;
+};
+
+struct mpi_watcher {
+    const struct probe *probe;
+    bool always;
+    pthread_t thread;
+    bool started;
+    bool hurried; /* the thread was busy for too long; do not wait for it until it is idle */
+    int wake_fd;
+
+    pthread_mutex_t mutex; /* protects everything below */
+    pthread_cond_t idle;   /* `busy` was cleared */
+    bool stop;
+    bool busy; /* the thread uses the finder */
+    struct watched *steps;
+    size_t n;
+    struct mpi_probe *mpi;     /* NULL: not loaded */
+    struct error why;          /* it cannot be loaded; "" otherwise */
+    struct mpi_finder *finder; /* NULL: there are no steps */
+};
+
+static struct watched *find(const struct mpi_watcher *watcher, uint32_t step)
+{
+    for (size_t i = 0; i < watcher->n; i++)
+        if (watcher->steps[i].step == step && !watcher->steps[i].gone)
+            return &watcher->steps[i];
+    return NULL;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void load(struct mpi_watcher *watcher)
+{
+    struct mpi_probe *mpi = NULL;
+    struct error why = {.text = ""};
+
+    (void)mpi_probe_create(&mpi, watcher->probe, &why);
+    (void)pthread_mutex_lock(&watcher->mutex);
+    watcher->mpi = mpi;
+    watcher->why = why;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+}
+
+/* The programs count the steps that are new. */
+static void add_to_map(struct mpi_watcher *watcher)
+{
+    for (size_t i = 0; i < watcher->n; i++) {
+        struct watched *watched = &watcher->steps[i];
+
+        if (!watched->added && !watched->gone)
+            watched->added = mpi_probe_add(watcher->mpi, watched->step, &(struct error){0}) == 0;
+    }
+}
+
+static void forget(struct mpi_watcher *watcher, uint32_t step)
+{
+    if (watcher->finder)
+        mpi_finder_forget(watcher->finder, step);
+    if (watcher->mpi)
+        mpi_probe_remove(watcher->mpi, step);
+}
+
+/* Take a step that is gone, or one with processes to scan, out of the list. */
+static bool take_work(struct mpi_watcher *watcher, struct watched *ret)
+{
+    bool found = false;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    for (size_t i = 0; i < watcher->n && !found; i++) {
+        struct watched *watched = &watcher->steps[i];
+
+        found = watched->gone || watched->pids;
+        if (!found)
+            continue;
+        *ret = *watched;
+        watched->pids = NULL;
+        if (watched->gone)
+            *watched = watcher->steps[--watcher->n];
+    }
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    return found;
+}
+
+static void do_work(struct mpi_watcher *watcher)
+{
+    struct watched work;
+
+    while (take_work(watcher, &work)) {
+        if (work.gone)
+            forget(watcher, work.step);
+        else if (watcher->finder)
+            mpi_finder_scan(watcher->finder, work.step, work.pids, work.n_pids);
+        free(work.pids);
+    }
+}
+
+/* While there are steps, the programs are attached to the libraries. */
+static void update_finder(struct mpi_watcher *watcher, bool wanted)
+{
+    if (wanted && watcher->mpi && !watcher->finder) {
+        watcher->finder = mpi_finder_create(watcher->mpi);
+        if (watcher->finder)
+            mpi_finder_expect(watcher->finder, NULL, NULL);
+    }
+    if (!wanted) {
+        mpi_finder_destroy(watcher->finder);
+        watcher->finder = NULL;
+    }
+}
+
+/* `busy` is set: this thread alone uses the finder. */
+static void pass(struct mpi_watcher *watcher)
+{
+    bool wanted;
+
+    do_work(watcher);
+    (void)pthread_mutex_lock(&watcher->mutex);
+    wanted = watcher->always || watcher->n > 0;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    if (wanted && !watcher->mpi && !*watcher->why.text)
+        load(watcher);
+    (void)pthread_mutex_lock(&watcher->mutex);
+    if (watcher->mpi)
+        add_to_map(watcher);
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    update_finder(watcher, wanted);
+    if (!watcher->finder)
+        return;
+    (void)mpi_probe_execs(watcher->mpi, mpi_finder_exec, watcher->finder, &(struct error){0});
+    mpi_finder_look(watcher->finder);
+}
+
+/* Until a program is executed, a look is due, or there is work. */
+static void wait_for_work(struct mpi_watcher *watcher)
+{
+    struct pollfd polls[] = {
+        {.fd = watcher->wake_fd, .events = POLLIN},
+        {.fd = watcher->finder ? mpi_probe_fd(watcher->mpi) : -1, .events = POLLIN},
+    };
+    uint64_t due = watcher->finder ? mpi_finder_due(watcher->finder) : UINT64_MAX;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), count;
+    uint64_t ms = due <= now ? 0 : (due - now) / NS_PER_MS + 1;
+
+    (void)poll(polls, ARRAY_SIZE(polls), due == UINT64_MAX ? -1 : ms > 1000 ? 1000 : (int)ms);
+    if (polls[0].revents)
+        (void)!read(watcher->wake_fd, &count, sizeof(count));
+}
+
+static void *run(void *arg)
+{
+    struct mpi_watcher *watcher = arg;
+    bool stop = false;
+
+    while (!stop) {
+        (void)pthread_mutex_lock(&watcher->mutex);
+        stop = watcher->stop;
+        watcher->busy = !stop;
+        (void)pthread_mutex_unlock(&watcher->mutex);
+        if (stop)
+            break;
+        pass(watcher);
+        (void)pthread_mutex_lock(&watcher->mutex);
+        watcher->busy = false;
+        (void)pthread_cond_broadcast(&watcher->idle);
+        (void)pthread_mutex_unlock(&watcher->mutex);
+        wait_for_work(watcher);
+    }
+    return NULL;
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+static void wake(struct mpi_watcher *watcher)
+{
+    const uint64_t one = 1;
+
+    (void)!write(watcher->wake_fd, &one, sizeof(one));
+}
+
+/* Returns false if the thread hangs, in a read from a server that does not answer. */
+static bool join(struct mpi_watcher *watcher)
+{
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += JOIN_S;
+    return pthread_timedjoin_np(watcher->thread, NULL, &at) == 0;
+}
+
+void mpi_watcher_destroy(struct mpi_watcher *watcher)
+{
+    if (!watcher)
+        return;
+    (void)pthread_mutex_lock(&watcher->mutex);
+    watcher->stop = true;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    wake(watcher);
+    if (watcher->started && !join(watcher))
+        return;
+    mpi_finder_destroy(watcher->finder);
+    mpi_probe_destroy(watcher->mpi);
+    for (size_t i = 0; i < watcher->n; i++)
+        free(watcher->steps[i].pids);
+    free(watcher->steps);
+    (void)pthread_cond_destroy(&watcher->idle);
+    (void)pthread_mutex_destroy(&watcher->mutex);
+    cleanup_close(&watcher->wake_fd);
+    free(watcher);
+}
+
+static bool start(struct mpi_watcher *watcher)
+{
+    sigset_t all, before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    watcher->started = pthread_create(&watcher->thread, NULL, run, watcher) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (watcher->started)
+        (void)pthread_setname_np(watcher->thread, "jobiod-mpi");
+    return watcher->started;
+}
+
+struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always)
+{
+    struct mpi_watcher *watcher = calloc(1, sizeof(*watcher));
+    pthread_condattr_t monotonic;
+
+    if (!watcher)
+        return NULL;
+    watcher->probe = probe;
+    watcher->always = always;
+    watcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    (void)pthread_mutex_init(&watcher->mutex, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&watcher->idle, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    if (watcher->wake_fd >= 0 && (!always || start(watcher)))
+        return watcher;
+    mpi_watcher_destroy(watcher);
+    return NULL;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static bool append(struct mpi_watcher *watcher, uint32_t step)
+{
+    struct watched *grown = realloc(watcher->steps, (watcher->n + 1) * sizeof(*grown));
+
+    if (!grown)
+        return false;
+    watcher->steps = grown;
+    grown[watcher->n++] = (struct watched){.step = step};
+    return true;
+}
+
+void mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step)
+{
+    (void)pthread_mutex_lock(&watcher->mutex);
+    if (!find(watcher, step) && append(watcher, step) && watcher->mpi)
+        add_to_map(watcher); /* now, so that no call is missed */
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    if (watcher->started || start(watcher))
+        wake(watcher);
+}
+
+void mpi_watcher_remove(struct mpi_watcher *watcher, uint32_t step)
+{
+    struct watched *watched;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    watched = find(watcher, step);
+    if (watched)
+        watched->gone = true;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    if (watched)
+        wake(watcher);
+}
+
+bool mpi_watcher_has(struct mpi_watcher *watcher, uint32_t step)
+{
+    bool has;
+
+    if (!watcher)
+        return false;
+    (void)pthread_mutex_lock(&watcher->mutex);
+    has = find(watcher, step);
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    return has;
+}
+
+void mpi_watcher_get_state(struct mpi_watcher *watcher, struct mpi_watcher_state *ret)
+{
+    *ret = (struct mpi_watcher_state){0};
+    if (!watcher)
+        return;
+    (void)pthread_mutex_lock(&watcher->mutex);
+    for (size_t i = 0; i < watcher->n; i++)
+        ret->steps += !watcher->steps[i].gone;
+    ret->ready = !watcher->busy && watcher->finder;
+    ret->why = watcher->why;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+}
+
+void mpi_watcher_scan(struct mpi_watcher *watcher, uint32_t step, uint32_t *pids, size_t n,
+                      bool more)
+{
+    struct watched *watched;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    watched = find(watcher, step);
+    if (watched) {
+        free(watched->pids);
+        watched->pids = pids;
+        watched->n_pids = n;
+        watched->more |= more;
+    }
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    if (watched)
+        wake(watcher);
+    else
+        free(pids);
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+/* Wait with the mutex until the thread is idle. */
+static bool wait_until_idle(struct mpi_watcher *watcher)
+{
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+    const struct timespec at = {(time_t)(until / NS_PER_S), (long)(until % NS_PER_S)};
+    int r = 0;
+
+    while (watcher->busy && !watcher->hurried && r == 0)
+        r = pthread_cond_timedwait(&watcher->idle, &watcher->mutex, &at);
+    watcher->hurried = watcher->busy;
+    return !watcher->busy;
+}
+
+DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
+
+/* Without what only the finder knows. */
+static int read_counters(const struct mpi_watcher *watcher, uint32_t step, struct mpi_account **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    if (!*ret)
+        return -ENOMEM;
+    return watcher->mpi ? mpi_probe_read(watcher->mpi, step, *ret, &(struct error){0}) : 0;
+}
+
+static int add_missing(const struct mpi_watcher *watcher, const struct watched *watched, bool read,
+                       struct completeness *to)
+{
+    char cause[sizeof(MPI_CAUSE_LIBRARY) + sizeof(watcher->why.text)];
+
+    if (*watcher->why.text) {
+        (void)snprintf(cause, sizeof(cause), MPI_CAUSE_LIBRARY "%s", watcher->why.text);
+        return completeness_add(to, cause, 1, 0);
+    }
+    if (read && watched && watched->added && !watched->more)
+        return 0;
+    return completeness_add(to, MPI_CAUSE_UNSEEN, 1, 0);
+}
+
+struct mpi_account *mpi_watcher_read(struct mpi_watcher *watcher, uint32_t step)
+{
+    CLEANUP(mpi_account_destroyp) struct mpi_account *account = NULL;
+    bool idle;
+    int r;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    idle = wait_until_idle(watcher) && watcher->finder;
+    idle = idle && mpi_finder_read(watcher->finder, step, &account, &(struct error){0}) == 0;
+    r = idle ? 0 : read_counters(watcher, step, &account);
+    if (r != -ENOMEM)
+        r = add_missing(watcher, find(watcher, step), idle, &account->completeness);
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    return r == -ENOMEM ? NULL : TAKE_PTR(account);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counts the MPI-IO of steps, for jobiod. A thread of its own looks for MPI in their processes and
+ * attaches the probes, because both can take seconds. All functions are for one other thread.
+ */
+#ifndef JOBIO_COLLECTOR_MPI_WATCHER_H
+#define JOBIO_COLLECTOR_MPI_WATCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/probe/probe.h"
+#include "common/error.h"
+#include "common/mpi.h"
+
+struct mpi_watcher;
+
+/* The probe must outlive the watcher. always: the programs are loaded now, and stay attached to
+ * libraries. Otherwise they are loaded when the first step is added, and attached while there are
+ * steps: a program that starts MPI at once may be too early. Returns NULL on out-of-memory. */
+struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always);
+/* Ends the thread, unless it hangs, in a read from a server that does not answer: then it stays,
+ * with what it uses. NULL is fine. */
+void mpi_watcher_destroy(struct mpi_watcher *watcher);
+
+/* Count a step from now on, by its number in the maps of the probe. What cannot be done is
+ * reported by mpi_watcher_read(). */
+void mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step);
+/* Forget a step and its counters. Steps that were not added are fine. */
+void mpi_watcher_remove(struct mpi_watcher *watcher, uint32_t step);
+/* Whether the step was added. NULL: false. */
+bool mpi_watcher_has(struct mpi_watcher *watcher, uint32_t step);
+
+struct mpi_watcher_state {
+    size_t steps;
+    bool ready;       /* attached to the libraries in the usual directories, and idle */
+    struct error why; /* nothing can be counted; "" otherwise */
+};
+/* NULL: all 0. */
+void mpi_watcher_get_state(struct mpi_watcher *watcher, struct mpi_watcher_state *ret);
+
+/* The processes of a step, to be looked at. Takes over `pids` (malloc'd). more: there are others.
+ */
+void mpi_watcher_scan(struct mpi_watcher *watcher, uint32_t step, uint32_t *pids, size_t n,
+                      bool more);
+
+/* Returns the account of a step, which the caller owns; NULL on out-of-memory. If the thread is
+ * busy for longer than 20 ms, the account is incomplete. */
+struct mpi_account *mpi_watcher_read(struct mpi_watcher *watcher, uint32_t step);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The thread that counts the MPI-IO of steps, with programs that this test replaces. */
+#include "config.h"
+
+#include "tests/unit/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collector/mpi/watcher.h"
+#include "collector/probe/mpi.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+struct mpi_probe {
+    int fd;
+};
+
+struct mpi_links {
+    int unused;
+};
+
+static struct {
+    atomic_int added, removed, loaded, links;
+    atomic_bool fails, full;
+    pthread_mutex_t gate; /* the thread waits for it when it reads programs that were executed */
+} fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
+
+int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
+{
+    (void)probe;
+    if (fake.fails)
+        return error_set(error, -ENOTSUP, "this kernel is too old");
+    *ret = calloc(1, sizeof(**ret));
+    (*ret)->fd = eventfd(0, EFD_CLOEXEC);
+    fake.loaded++;
+    return 0;
+}
+
+void mpi_probe_destroy(struct mpi_probe *mpi)
+{
+    if (!mpi)
+        return;
+    close(mpi->fd);
+    free(mpi);
+    fake.loaded--;
+}
+
+int mpi_probe_add(struct mpi_probe *mpi, uint32_t step, struct error *error)
+{
+    (void)mpi;
+    (void)step;
+    if (fake.full)
+        return error_set(error, -E2BIG, "too many steps");
+    fake.added++;
+    return 0;
+}
+
+void mpi_probe_remove(struct mpi_probe *mpi, uint32_t step)
+{
+    (void)mpi;
+    (void)step;
+    fake.removed++;
+}
+
+int mpi_probe_attach(struct mpi_probe *mpi, int fd, const struct mpi_file *file,
+                     struct mpi_links **ret, struct error *error)
+{
+    (void)mpi;
+    (void)fd;
+    (void)file;
+    (void)error;
+    *ret = calloc(1, sizeof(**ret));
+    fake.links++;
+    return 0;
+}
+
+void mpi_links_destroy(struct mpi_links *links)
+{
+    fake.links -= links != NULL;
+    free(links);
+}
+
+int mpi_probe_fd(const struct mpi_probe *mpi)
+{
+    return mpi->fd;
+}
+
+int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct error *error)
+{
+    (void)mpi;
+    (void)each;
+    (void)arg;
+    (void)error;
+    (void)pthread_mutex_lock(&fake.gate);
+    (void)pthread_mutex_unlock(&fake.gate);
+    return 0;
+}
+
+bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
+{
+    (void)mpi;
+    (void)step;
+    (void)pid;
+    return false;
+}
+
+/* A step has as many calls as its number says. */
+int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,
+                   struct error *error)
+{
+    (void)mpi;
+    (void)error;
+    ret->classes[MPI_OPEN].calls = step;
+    return 0;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    fake.added = fake.removed = 0;
+    fake.fails = fake.full = false;
+    return 0;
+}
+
+static void await_ready(struct mpi_watcher *watcher)
+{
+    struct mpi_watcher_state state;
+
+    do
+        mpi_watcher_get_state(watcher, &state);
+    while (!state.ready && usleep(1000) == 0);
+}
+
+/* Reads the step until its account has `n` causes. */
+static void await_causes(struct mpi_watcher *watcher, uint32_t step, size_t n)
+{
+    size_t has;
+
+    do {
+        struct mpi_account *account = mpi_watcher_read(watcher, step);
+
+        assert_non_null(account);
+        has = account->completeness.n;
+        mpi_account_destroy(account);
+    } while (has != n && usleep(1000) == 0);
+}
+
+static void check(struct mpi_watcher *watcher, uint32_t step, uint64_t calls, const char *cause)
+{
+    struct mpi_account *account = mpi_watcher_read(watcher, step);
+
+    assert_non_null(account);
+    assert_int_equal(account->classes[MPI_OPEN].calls, calls);
+    assert_int_equal(account->completeness.n, cause != NULL);
+    if (cause)
+        assert_string_equal(account->completeness.items[0].cause, cause);
+    mpi_account_destroy(account);
+}
+
+static void test_steps(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, false);
+
+    (void)state;
+    assert_non_null(watcher);
+    assert_false(mpi_watcher_has(watcher, 3));
+    mpi_watcher_add(watcher, 3);
+    assert_true(mpi_watcher_has(watcher, 3));
+    await_ready(watcher);
+    mpi_watcher_add(watcher, 4);
+    mpi_watcher_add(watcher, 4);
+    assert_int_equal(fake.added, 2); /* at once, if the programs are loaded */
+    check(watcher, 3, 3, NULL);
+    check(watcher, 4, 4, NULL);
+    mpi_watcher_remove(watcher, 3);
+    assert_false(mpi_watcher_has(watcher, 3));
+    mpi_watcher_remove(watcher, 3);
+    mpi_watcher_remove(watcher, 4);
+    /* Without a step, the libraries are free again. */
+    while (fake.removed < 2 || fake.links)
+        usleep(1000);
+    mpi_watcher_destroy(watcher);
+    assert_int_equal(fake.removed, 2);
+    assert_int_equal(fake.loaded, 0);
+}
+
+static void test_always(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+
+    (void)state;
+    assert_non_null(watcher);
+    await_ready(watcher);
+    assert_int_equal(fake.loaded, 1);
+    mpi_watcher_add(watcher, 5);
+    check(watcher, 5, 5, NULL);
+    mpi_watcher_destroy(watcher);
+    assert_int_equal(fake.loaded, 0);
+    assert_int_equal(fake.links, 0);
+}
+
+static void test_cannot_load(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    struct mpi_watcher_state now;
+
+    (void)state;
+    assert_non_null(watcher);
+    mpi_watcher_destroy(watcher);
+    fake.fails = true;
+    watcher = mpi_watcher_create(NULL, true);
+    mpi_watcher_add(watcher, 6);
+    do
+        mpi_watcher_get_state(watcher, &now);
+    while (!*now.why.text && usleep(1000) == 0);
+    assert_false(now.ready);
+    assert_int_equal(now.steps, 1);
+    check(watcher, 6, 0, MPI_CAUSE_LIBRARY "this kernel is too old");
+    mpi_watcher_destroy(watcher);
+}
+
+static void test_no_room(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    uint32_t *pids = calloc(1, sizeof(*pids));
+
+    (void)state;
+    assert_non_null(watcher);
+    await_ready(watcher);
+    fake.full = true;
+    mpi_watcher_add(watcher, 7);
+    await_ready(watcher);
+    check(watcher, 7, 7, MPI_CAUSE_UNSEEN);
+    fake.full = false;
+    mpi_watcher_scan(watcher, 7, pids, 1, false);
+    await_causes(watcher, 7, 0); /* the thread has tried again */
+    mpi_watcher_scan(watcher, 7, calloc(1, sizeof(*pids)), 1, true);
+    check(watcher, 7, 7, MPI_CAUSE_UNSEEN);
+    mpi_watcher_scan(watcher, 8, calloc(1, sizeof(*pids)), 1, false); /* not counted */
+    mpi_watcher_destroy(watcher);
+}
+
+/* The thread hangs: the counters are read, and the account says what is missing. Only the first
+ * reading waits. */
+static void test_busy(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    uint64_t start;
+
+    (void)state;
+    assert_non_null(watcher);
+    await_ready(watcher);
+    (void)pthread_mutex_lock(&fake.gate);
+    mpi_watcher_add(watcher, 9);
+    await_causes(watcher, 9, 1);
+    check(watcher, 9, 9, MPI_CAUSE_UNSEEN);
+    start = clock_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < 100; i++)
+        check(watcher, 9, 9, MPI_CAUSE_UNSEEN);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start < 100 * 20 * NS_PER_MS / 2);
+    (void)pthread_mutex_unlock(&fake.gate);
+    await_causes(watcher, 9, 0);
+    mpi_watcher_destroy(watcher);
+}
+
+/* For ThreadSanitizer. */
+static void test_many(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, false);
+
+    (void)state;
+    assert_non_null(watcher);
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t *pids = calloc(1, sizeof(*pids));
+
+        mpi_watcher_add(watcher, i);
+        pids[0] = (uint32_t)getpid();
+        mpi_watcher_scan(watcher, i, pids, 1, false);
+        mpi_account_destroy(mpi_watcher_read(watcher, i));
+        if (i >= 2)
+            mpi_watcher_remove(watcher, i - 2);
+    }
+    mpi_watcher_destroy(watcher);
+    assert_int_equal(fake.loaded, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_steps, reset),
+        cmocka_unit_test_setup(test_always, reset),
+        cmocka_unit_test_setup(test_cannot_load, reset),
+        cmocka_unit_test_setup(test_no_room, reset),
+        cmocka_unit_test_setup(test_busy, reset),
+        cmocka_unit_test_setup(test_many, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
