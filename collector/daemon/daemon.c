@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE
 #include "config.h"
 
 #include "collector/daemon/daemon.h"
@@ -47,6 +46,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/node_name.h"
+#include "common/text.h"
 
 #define FLUSH_MS 10000
 /* Minimum time between two passes that drop counters; each delays tags by about 10 ms, twice. */
@@ -104,8 +104,7 @@ static int set_names(struct daemon *d, const struct daemon_options *options, str
     d->pin_dir =
         options->pin_dir ? strdup(options->pin_dir) : instance_pin_dir(options->runtime_dir);
     d->node = node_name(d->settings->node);
-    if (asprintf(&d->store_path, "%s/jobio.db", options->state_dir) < 0)
-        d->store_path = NULL;
+    d->store_path = text_format("%s/jobio.db", options->state_dir);
     return d->runtime_dir && d->state_dir && d->pin_dir && d->node && d->store_path
                ? 0
                : error_set(error, -ENOMEM, "no memory");
@@ -239,6 +238,8 @@ static int create_tracker(struct daemon *d, struct error *error)
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
+        .mpi = d->settings->mpi_count != MPI_COUNT_NO,
+        .all_mpi = d->settings->mpi_count == MPI_COUNT_YES,
     };
     const struct tracker_hooks hooks = {
         .job_over = on_job_over, .log = say, .queued = on_queued, .adopt = on_adopt, .arg = d};

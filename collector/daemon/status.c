@@ -16,6 +16,7 @@
 #include "collector/store/query.h"
 #include "collector/daemon/recorder.h"
 #include "collector/daemon/runs.h"
+#include "collector/mpi/watcher.h"
 #include "collector/track/services.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
@@ -162,6 +163,19 @@ static void put_services(struct tree *tree, struct json_object *document,
     tree_put(tree, document, "services", object);
 }
 
+static void put_mpi(struct tree *tree, struct json_object *document, const struct tracker *tracker)
+{
+    struct json_object *object = tree_object(tree);
+    struct mpi_watcher_state state;
+
+    tracker_mpi_state(tracker, &state);
+    tree_put_u64(tree, object, "steps", state.steps);
+    tree_put_bool(tree, object, "ready", state.ready);
+    if (*state.why.text)
+        tree_put_text(tree, object, "not_counted", state.why.text);
+    tree_put(tree, document, "mpi", object);
+}
+
 static void put_queues(struct tree *tree, struct json_object *document,
                        const struct status_sources *sources)
 {
@@ -238,6 +252,8 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
     put_hooks(tree, document, sources);
     if (sources->services)
         put_services(tree, document, sources->services);
+    if (sources->settings->mpi_count != MPI_COUNT_NO)
+        put_mpi(tree, document, sources->tracker);
     put_queues(tree, document, sources);
     tree_put(tree, document, "delivery", node_queue_status(sources->deliver));
     if (sources->settings->metrics.listen.n || sources->settings->metrics.textfile)

@@ -6,6 +6,7 @@
 
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
+#include "collector/track/step_mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -28,6 +29,8 @@ int step_get_account(const struct step *step, struct step_account *ret)
     r = text_copy(&a.node, tracker->node);
     if (!r)
         r = sampler_account(tracker->sampler, step->number, &a);
+    if (!r)
+        r = step_mpi_read(step, &a.mpi);
     if (r < 0)
         return r;
     *ret = a;

@@ -39,6 +39,7 @@ struct tracker_options {
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
+    bool mpi, all_mpi; /* count the MPI-IO of steps whose tag wants it; of all steps */
 };
 
 #endif

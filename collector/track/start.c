@@ -12,6 +12,7 @@
 #include "collector/track/end.h"
 #include "collector/track/job_files.h"
 #include "collector/track/late_tag.h"
+#include "collector/track/step_mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -162,6 +163,7 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     r = follow(tracker, &copy, number, NULL, &step, error);
     if (r < 0)
         return r;
+    step_mpi_start(step);
     if (untracked)
         late_tag_mark(step);
     return 0;
@@ -175,6 +177,9 @@ int step_adopt(struct tracker *tracker, struct tag *tag, const struct step_accou
 
     if (r < 0)
         return r;
+    r = step_mpi_adopt(*ret, before ? before->mpi : NULL);
+    if (r < 0)
+        return error_set(error, r, "no memory for a step");
     (*ret)->beyond_limit &= !before; /* it has a row already */
     if (!counted)
         late_tag_mark(*ret);

@@ -22,6 +22,7 @@ void step_destroy(struct step *step)
 {
     tag_clear(&step->tag);
     step_account_clear(&step->account);
+    mpi_account_destroy(step->mpi_before);
     free(step);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/cgroup/users.h"
+#include "collector/mpi/watcher.h"
 #include "collector/probe/probe.h"
 #include "collector/track/accounts.h"
 #include "collector/track/end.h"
@@ -19,6 +20,7 @@
 #include "collector/track/start.h"
 #include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
+#include "collector/track/step_mpi.h"
 #include "collector/track/stored_steps.h"
 #include "collector/track/untagged.h"
 #include "common/cleanup.h"
@@ -53,6 +55,7 @@ void tracker_destroy(struct tracker *tracker)
     while (tracker->jobs.n)
         jobs_remove(&tracker->jobs, tracker->jobs.items[0]);
     free(tracker->jobs.items);
+    mpi_watcher_destroy(tracker->mpi);
     free(tracker->cluster);
     free(tracker->node);
     free(tracker->missed);
@@ -86,7 +89,13 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     tracker->probe = options->probe;
     tracker->sampler = options->sampler;
     tracker->hierarchy = options->hierarchy;
+    tracker->all_mpi = options->all_mpi;
     tracker->hooks = *hooks;
+    if (options->mpi || options->all_mpi) {
+        tracker->mpi = mpi_watcher_create(options->probe, options->all_mpi);
+        if (!tracker->mpi)
+            return error_set(error, -ENOMEM, "no memory for the tracker");
+    }
     r = users_create(&tracker->users, NULL, error);
     if (r < 0)
         return r;
@@ -299,6 +308,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     for (size_t i = 0; i < tracker->jobs.n; i++)
         if (!tracker->jobs.items[i]->over)
             job_end_gone_steps(tracker->jobs.items[i]);
+    steps_mpi_scan(tracker);
     r = tracker_read(tracker, true, error);
     schedule_rows(tracker);
     if (!r)

@@ -127,4 +127,8 @@ struct tracker_stats {
 };
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret);
 
+struct mpi_watcher_state;
+/* How MPI-IO is counted; all 0 if it is not. */
+void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret);
+
 #endif

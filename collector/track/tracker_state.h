@@ -9,6 +9,7 @@
 #include "collector/track/untagged.h"
 
 struct folded_marks;
+struct mpi_watcher;
 struct users;
 struct writer;
 
@@ -20,6 +21,8 @@ struct tracker {
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
+    struct mpi_watcher *mpi; /* owned; NULL: no MPI-IO is counted */
+    bool all_mpi;
     struct users *users;   /* of users that no prolog has reported */
     struct writer *writer; /* NULL: rows have to wait */
     struct tracker_hooks hooks;

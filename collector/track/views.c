@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/cgroup/hierarchy.h"
+#include "collector/mpi/watcher.h"
 #include "collector/store/store.h"
 #include "collector/track/accounts.h"
 #include "collector/track/job_files.h"
@@ -309,4 +310,9 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
             ret->unsaved += job->steps[j]->phase != PHASE_RUNNING && !step_is_stored(job->steps[j]);
         }
     }
+}
+
+void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret)
+{
+    mpi_watcher_get_state(tracker->mpi, ret);
 }

@@ -85,10 +85,10 @@ room collector/deliver collector/http collector/store report/prometheus report/r
 room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
 room collector/watch collector/sample collector/mpi collector/mounts collector/probe collector/cgroup common
-room collector/track collector/sample collector/peers collector/probe collector/cgroup \
+room collector/track collector/sample collector/mpi collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common
-room collector/daemon collector/versions collector/track collector/sample collector/peers collector/deliver \
+room collector/daemon collector/versions collector/track collector/mpi collector/sample collector/peers collector/deliver \
     settings collector/probe collector/mounts collector/cgroup collector/store \
     collector/http report/top report/json report/record report/text report/advice \
     report/prometheus common bpf

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/track/step_mpi.h"
+
+#include <stdlib.h>
+
+#include "collector/cgroup/hierarchy.h"
+#include "collector/mpi/watcher.h"
+#include "collector/track/tracker_state.h"
+#include "common/cleanup.h"
+
+#define MAX_PROCESSES 16384
+
+DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
+
+void step_mpi_start(struct step *step)
+{
+    const struct tracker *tracker = step->job->tracker;
+
+    if (tracker->mpi && (tracker->all_mpi || step->tag.mpi))
+        mpi_watcher_add(tracker->mpi, step->number);
+}
+
+int step_mpi_adopt(struct step *step, const struct mpi_account *before)
+{
+    int r = mpi_account_add(&step->mpi_before, before);
+
+    step_mpi_start(step);
+    if (r < 0 || (!before && !mpi_watcher_has(step->job->tracker->mpi, step->number)))
+        return r;
+    if (!step->mpi_before)
+        step->mpi_before = calloc(1, sizeof(*step->mpi_before));
+    return step->mpi_before
+               ? completeness_add(&step->mpi_before->completeness, MPI_CAUSE_RESTART, 1, 0)
+               : -ENOMEM;
+}
+
+int step_mpi_read(const struct step *step, struct mpi_account **ret)
+{
+    struct mpi_watcher *watcher = step->job->tracker->mpi;
+    CLEANUP(mpi_account_destroyp) struct mpi_account *account = NULL;
+    int r;
+
+    if (mpi_watcher_has(watcher, step->number)) {
+        account = mpi_watcher_read(watcher, step->number);
+        if (!account)
+            return -ENOMEM;
+    }
+    r = mpi_account_add(&account, step->mpi_before);
+    if (r == 0)
+        *ret = TAKE_PTR(account);
+    return r;
+}
+
+void step_mpi_end(struct step *step)
+{
+    struct mpi_watcher *watcher = step->job->tracker->mpi;
+
+    if (watcher)
+        mpi_watcher_remove(watcher, step->number);
+    mpi_account_destroy(step->mpi_before);
+    step->mpi_before = NULL;
+}
+
+static void scan(struct tracker *tracker, const struct step *step)
+{
+    _free_ uint32_t *pids = calloc(MAX_PROCESSES, sizeof(*pids));
+    size_t n;
+
+    if (!pids)
+        return; /* the next interval tries again */
+    n = hierarchy_tasks(tracker->hierarchy, step->tag.version, step->tag.cgroup, pids,
+                        MAX_PROCESSES);
+    mpi_watcher_scan(tracker->mpi, step->number, TAKE_PTR(pids), n, n == MAX_PROCESSES);
+}
+
+void steps_mpi_scan(struct tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->jobs.n; i++) {
+        const struct job *job = tracker->jobs.items[i];
+
+        for (size_t j = 0; j < job->n_steps; j++)
+            if (step_is_open(job->steps[j]) && mpi_watcher_has(tracker->mpi, job->steps[j]->number))
+                scan(tracker, job->steps[j]);
+    }
+}
