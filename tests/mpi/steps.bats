@@ -1,0 +1,221 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobiod counts the MPI-IO of steps: the programs of mpi.bats, on the running kernel, in steps that are
+# tagged as the plugin does it. As root; BUILD: the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    local mpi
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export D=$BATS_FILE_TMPDIR PATH=$BUILD:$PATH
+    for mpi in mpich openmpi; do
+        mpicc.$mpi -O1 -o "$D/calls.$mpi" "$BATS_TEST_DIRNAME/calls.c"
+    done
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    export CGROUPS GROUP=$CGROUPS/jobio-mpi-$$
+    mkdir "$GROUP"
+}
+
+teardown_file() {
+    find "$GROUP" -depth -type d -exec rmdir {} +
+}
+
+setup() {
+    export T=$BATS_TEST_TMPDIR JOBIO_SOCKET=$BATS_TEST_TMPDIR/run/jobiod.sock
+    mkdir "$T/run" "$T/state"
+}
+
+teardown() {
+    cat "$GROUP"/step_*/cgroup.procs 2> /dev/null | xargs -r kill -9
+    [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
+    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
+}
+
+# await COMMAND...: until it succeeds
+await() {
+    for ((i = 0; i < 400; i++)); do
+        ! "$@" > /dev/null 2>&1 || return 0
+        sleep 0.05
+    done
+    "$@"
+}
+
+# start_jobiod COUNT: with that setting of [mpi]
+start_jobiod() {
+    printf '%s\n' "interval = 1s" "[mpi]" "count = $1" > "$T/jobio.conf"
+    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
+    jobiod=$!
+    await jobio status --json
+    jobio status --json > "$T/status"
+    [ "$1" != yes ] || await is_ready
+}
+
+# The programs are attached to the libraries.
+is_ready() {
+    jobio status --json | jq -e .mpi.ready
+}
+
+stop_jobiod() {
+    kill $jobiod
+    wait $jobiod
+    jobiod=
+}
+
+steps_are() {
+    jobio status --json | jq -e ".steps.$1 == $2"
+}
+
+# tag STEP [MPI]: as the plugin; MPI 1: with --io-mpi
+tag() {
+    local group=$GROUP/step_$1 file=7.0.4294967294.$1
+    mkdir -p "$group"
+    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=0 NODES=1 SUMMARY=short \
+        CGROUP="${group#"$CGROUPS"}" CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT=1 ${2:+MPI=$2} > "$T/run/$file"
+    mv "$T/run/$file" "$T/run/steps"
+    await steps_are running $(($1 + 1))
+}
+
+# end STEP: as the plugin
+end() {
+    printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/steps/7.0.4294967294.$1.end"
+}
+
+# in_step STEP COMMAND...
+in_step() {
+    local group=$GROUP/step_$1
+    shift
+    (echo $BASHPID > "$group/cgroup.procs" && exec "$@") 3>&-
+}
+
+# call STEP MPI RANKS: the program that calls every function; its truth is added to $T/truth
+call() {
+    local options=()
+    [ "$2" = mpich ] || options=(--oversubscribe)
+    rm -f "$T/file"
+    in_step "$1" "mpirun.$2" "${options[@]}" -n "$3" "$D/calls.$2" "$T/file" >> "$T/truth"
+}
+
+# The sums of the truth and of a document, a line a class.
+summed() {
+    awk '{ for (i = 2; i <= 6; i++) sum[$1, i] += $i; names[$1] }
+        END { for (n in names) { printf "%s", n; for (i = 2; i <= 6; i++) printf " %d", sum[n, i]; print "" } }' |
+        sort
+}
+counted() {
+    jq -r '.mpi.calls | to_entries[] | .value as $c
+        | "\(.key) \($c.calls) \($c.errors) \($c.bytes) \($c.requested_bytes) \($c.unknown_calls)"' "$1" | summed
+}
+
+# job FILE: the document of the job
+job() {
+    jobio job 7 --json > "$1"
+}
+
+is_true() {
+    diff <(summed < "$T/truth") <(counted "$1")
+    jq -c .mpi.incomplete "$1"
+    jq -e .mpi.complete "$1"
+}
+
+@test "the MPI-IO of a step is counted exactly, while it runs and after its end" {
+    start_jobiod yes
+    tag 0
+    call 0 mpich 2
+    call 0 openmpi 3
+    job "$T/running"
+    is_true "$T/running"
+    end 0
+    await steps_are running 0
+    job "$T/ended"
+    is_true "$T/ended"
+}
+
+@test "the steps of a job are counted apart, and added up" {
+    start_jobiod yes
+    tag 0
+    tag 1
+    call 0 mpich 2 &
+    call 1 openmpi 2
+    wait $!
+    job "$T/running"
+    is_true "$T/running"
+    end 0
+    await steps_are running 1
+    call 1 mpich 1
+    job "$T/one"
+    is_true "$T/one"
+    end 1
+    await steps_are running 0
+    job "$T/ended"
+    is_true "$T/ended"
+}
+
+@test "without the setting, only jobs that want it are counted" {
+    start_jobiod asked
+    tag 0
+    tag 1 1
+    await is_ready
+    call 0 mpich 2
+    rm "$T/truth"
+    call 1 mpich 2
+    job "$T/running"
+    is_true "$T/running"
+}
+
+@test "a step is not counted if the site does not allow it" {
+    start_jobiod no
+    tag 0 1
+    call 0 mpich 2
+    job "$T/running"
+    jq -e 'has("mpi") | not' "$T/running"
+}
+
+@test "a step that has not called MPI-IO has an empty account" {
+    start_jobiod yes
+    tag 0
+    in_step 0 cat /etc/passwd
+    job "$T/running"
+    jq -e '.mpi.calls == {} and .mpi.complete' "$T/running"
+}
+
+@test "a restart of jobiod keeps what was counted, and is reported" {
+    start_jobiod yes
+    tag 0
+    call 0 mpich 2
+    stop_jobiod
+    start_jobiod yes
+    await steps_are running 1
+    job "$T/restarted"
+    diff <(summed < "$T/truth") <(counted "$T/restarted")
+    jq -e '.mpi.incomplete == [{cause: "jobiod-restarted", count: 1}]' "$T/restarted"
+    call 0 mpich 1
+    end 0
+    await steps_are running 0
+    job "$T/ended"
+    diff <(summed < "$T/truth") <(counted "$T/ended")
+    jq -e '.mpi.incomplete == [{cause: "jobiod-restarted", count: 1}]' "$T/ended"
+}
+
+# uprobes: how many perf events and links this jobiod has for uprobes
+uprobes() {
+    local fd
+    for fd in "/proc/$jobiod/fdinfo"/*; do
+        grep -l "link_type.*\(uprobe\|kprobe_multi\|perf\)" "$fd" 2> /dev/null
+    done | wc -l
+}
+
+no_uprobes() {
+    [ "$(uprobes)" = 0 ]
+}
+
+@test "the probes are removed with the last step that wants them" {
+    start_jobiod asked
+    no_uprobes
+    tag 0 1
+    await is_ready
+    [ "$(uprobes)" != 0 ]
+    end 0
+    await no_uprobes
+}
