@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,11 +46,14 @@ struct uncovered {
 struct mpi_finder {
     struct mpi_probe *probe;
     struct mpi_files *files;
+    /* For changes to what follows, which mpi_finder_read() reads from another thread. */
+    pthread_mutex_t mutex;
     struct process *processes;
     size_t n_processes;
     struct uncovered *uncovered;
     size_t n_uncovered;
-    uint64_t lost; /* processes and files for which there was no memory */
+    uint64_t lost;       /* processes and files for which there was no memory */
+    uint32_t looking_at; /* a process of this step is being looked at; 0: none is */
 };
 
 struct mpi_finder *mpi_finder_create(struct mpi_probe *probe)
@@ -59,10 +63,11 @@ struct mpi_finder *mpi_finder_create(struct mpi_probe *probe)
     if (!finder)
         return NULL;
     finder->probe = probe;
+    (void)pthread_mutex_init(&finder->mutex, NULL);
     finder->files = mpi_files_create(probe);
     if (finder->files)
         return finder;
-    free(finder);
+    mpi_finder_destroy(finder);
     return NULL;
 }
 
@@ -73,6 +78,7 @@ void mpi_finder_destroy(struct mpi_finder *finder)
     mpi_files_destroy(finder->files);
     free(finder->processes);
     free(finder->uncovered);
+    (void)pthread_mutex_destroy(&finder->mutex);
     free(finder);
 }
 
@@ -133,13 +139,15 @@ static void note_uncovered(struct mpi_finder *finder, uint32_t step, const struc
     for (size_t i = 0; i < finder->n_uncovered; i++)
         if (finder->uncovered[i].step == step && finder->uncovered[i].file == file)
             return;
+    (void)pthread_mutex_lock(&finder->mutex);
     grown = realloc(finder->uncovered, (finder->n_uncovered + 1) * sizeof(*grown));
-    if (!grown) {
+    if (grown) {
+        finder->uncovered = grown;
+        grown[finder->n_uncovered++] = (struct uncovered){.step = step, .file = file};
+    } else {
         finder->lost++;
-        return;
     }
-    finder->uncovered = grown;
-    grown[finder->n_uncovered++] = (struct uncovered){.step = step, .file = file};
+    (void)pthread_mutex_unlock(&finder->mutex);
 }
 
 static void look_at_file(struct mpi_finder *finder, struct process *process, const char *range,
@@ -231,34 +239,41 @@ static uint64_t start_of(uint32_t pid)
     return now > age ? now - age : 0;
 }
 
-static struct process *get_process(struct mpi_finder *finder, uint32_t step, uint32_t pid)
+static struct process *find_process(const struct mpi_finder *finder, uint32_t step, uint32_t pid)
 {
-    struct process *grown;
-
     for (size_t i = 0; i < finder->n_processes; i++)
         if (finder->processes[i].pid == pid && finder->processes[i].step == step)
             return &finder->processes[i];
-    grown = realloc(finder->processes, (finder->n_processes + 1) * sizeof(*grown));
-    if (!grown) {
+    return NULL;
+}
+
+/* Replace or add a process. */
+static void put_process(struct mpi_finder *finder, const struct process *process)
+{
+    struct process *to = find_process(finder, process->step, process->pid), *grown;
+
+    (void)pthread_mutex_lock(&finder->mutex);
+    grown = to ? finder->processes
+               : realloc(finder->processes, (finder->n_processes + 1) * sizeof(*grown));
+    if (grown) {
+        finder->processes = grown;
+        *(to ? to : &grown[finder->n_processes++]) = *process;
+    } else {
         finder->lost++;
-        return NULL;
     }
-    finder->processes = grown;
-    grown[finder->n_processes] = (struct process){
-        .step = step, .pid = pid, .since_ns = start_of(pid), .next_ns = UINT64_MAX};
-    return &grown[finder->n_processes++];
+    (void)pthread_mutex_unlock(&finder->mutex);
 }
 
 void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg)
 {
-    struct process *process = get_process(arg, step, pid);
+    const struct process *known = find_process(arg, step, pid);
+    struct process process = known ? *known : (struct process){.step = step, .pid = pid};
 
-    if (!process)
-        return;
-    process->since_ns = at_ns;
-    process->found = false;
-    process->delay_ns = NS_PER_MS;
-    process->next_ns = at_ns + process->delay_ns;
+    process.since_ns = at_ns;
+    process.found = false;
+    process.delay_ns = NS_PER_MS;
+    process.next_ns = at_ns + process.delay_ns;
+    put_process(arg, &process);
 }
 
 uint64_t mpi_finder_due(const struct mpi_finder *finder)
@@ -276,34 +291,63 @@ static bool may_have_missed(const struct process *process)
     return process->late || process->again;
 }
 
-/* Look at a process and plan the next look. Returns false if it can be forgotten. */
-static bool visit(struct mpi_finder *finder, struct process *process, uint64_t now)
+static void forget_process(struct mpi_finder *finder, size_t i)
 {
-    bool alive = look(finder, process, now);
-
-    process->delay_ns *= 2;
-    process->next_ns = !alive || process->found || process->delay_ns > LAST_DELAY_NS
-                           ? UINT64_MAX
-                           : now + process->delay_ns;
-    return alive || may_have_missed(process);
-}
-
-static void forget(struct mpi_finder *finder, size_t i)
-{
+    (void)pthread_mutex_lock(&finder->mutex);
     finder->processes[i] = finder->processes[--finder->n_processes];
+    (void)pthread_mutex_unlock(&finder->mutex);
 }
 
-void mpi_finder_look(struct mpi_finder *finder)
+static void set_looking_at(struct mpi_finder *finder, uint32_t step)
+{
+    (void)pthread_mutex_lock(&finder->mutex);
+    finder->looking_at = step;
+    (void)pthread_mutex_unlock(&finder->mutex);
+}
+
+/* Look at a process and plan the next look, or forget it. */
+static void visit(struct mpi_finder *finder, size_t i, uint64_t now)
+{
+    struct process process = finder->processes[i];
+    bool alive;
+
+    set_looking_at(finder, process.step);
+    alive = look(finder, &process, now);
+    process.delay_ns *= 2;
+    process.next_ns =
+        !alive || process.found || !process.delay_ns || process.delay_ns > LAST_DELAY_NS
+            ? UINT64_MAX
+            : now + process.delay_ns;
+    if (alive || may_have_missed(&process))
+        put_process(finder, &process);
+    else
+        forget_process(finder, i);
+    set_looking_at(finder, 0);
+}
+
+bool mpi_finder_look(struct mpi_finder *finder)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-    for (size_t i = 0; i < finder->n_processes;) {
-        struct process *process = &finder->processes[i];
+    for (size_t i = 0; i < finder->n_processes; i++)
+        if (finder->processes[i].next_ns <= now) {
+            visit(finder, i, now);
+            return true;
+        }
+    return false;
+}
 
-        if (process->next_ns > now || visit(finder, process, now))
-            i++;
+/* Forget the processes of a step that have ended, except those that are to be reported. */
+static void forget_ended(struct mpi_finder *finder, uint32_t step, const uint32_t *pids, size_t n)
+{
+    for (size_t i = 0; i < finder->n_processes;) {
+        const struct process *process = &finder->processes[i];
+
+        if (process->step == step && !may_have_missed(process) &&
+            !number_is_in(pids, n, process->pid))
+            forget_process(finder, i);
         else
-            forget(finder, i);
+            i++;
     }
 }
 
@@ -312,20 +356,20 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     qsort(pids, n, sizeof(*pids), number_compare);
-    for (size_t i = 0; i < finder->n_processes;) {
-        const struct process *process = &finder->processes[i];
-
-        if (process->step == step && !may_have_missed(process) &&
-            !number_is_in(pids, n, process->pid))
-            forget(finder, i);
-        else
-            i++;
-    }
+    forget_ended(finder, step, pids, n);
     for (size_t i = 0; i < n; i++) {
-        struct process *process = get_process(finder, step, pids[i]);
+        const struct process *known = find_process(finder, step, pids[i]);
+        struct process process = {.step = step, .pid = pids[i], .next_ns = now};
 
-        if (process && process->next_ns == UINT64_MAX)
-            (void)look(finder, process, now);
+        if (known && known->next_ns != UINT64_MAX)
+            continue;
+        if (known)
+            process = *known;
+        else
+            process.since_ns = start_of(pids[i]);
+        process.next_ns = now;
+        process.delay_ns = 0; /* look once */
+        put_process(finder, &process);
     }
 }
 
@@ -333,20 +377,22 @@ void mpi_finder_forget(struct mpi_finder *finder, uint32_t step)
 {
     for (size_t i = 0; i < finder->n_processes;)
         if (finder->processes[i].step == step)
-            forget(finder, i);
+            forget_process(finder, i);
         else
             i++;
+    (void)pthread_mutex_lock(&finder->mutex);
     for (size_t i = 0; i < finder->n_uncovered;)
         if (finder->uncovered[i].step == step)
             finder->uncovered[i] = finder->uncovered[--finder->n_uncovered];
         else
             i++;
+    (void)pthread_mutex_unlock(&finder->mutex);
 }
 
 /* Add what was not covered. */
 static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
 {
-    uint64_t late = 0;
+    uint64_t late = 0, unseen;
     int r = 0;
 
     /* The programs report those that called a function later. */
@@ -359,8 +405,9 @@ static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_acc
     }
     if (late)
         r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
-    if (r == 0 && finder->lost)
-        r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, finder->lost, 0);
+    unseen = finder->lost + (finder->looking_at == step);
+    if (r == 0 && unseen)
+        r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, unseen, 0);
     for (size_t i = 0; r == 0 && i < finder->n_uncovered; i++) {
         const struct uncovered *uncovered = &finder->uncovered[i];
         char cause[512];
@@ -376,14 +423,16 @@ static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_acc
 
 DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
 
-int mpi_finder_read(const struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
+int mpi_finder_read(struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
                     struct error *error)
 {
     CLEANUP(mpi_account_destroyp) struct mpi_account *account = calloc(1, sizeof(*account));
     int r = account ? mpi_probe_read(finder->probe, step, account, error) : -ENOMEM;
 
+    (void)pthread_mutex_lock(&finder->mutex);
     if (r == 0)
         r = report(finder, step, account);
+    (void)pthread_mutex_unlock(&finder->mutex);
     if (r < 0)
         return r == -ENOMEM ? error_errno(error, r, "cannot count MPI-IO") : r;
     *ret = TAKE_PTR(account);

@@ -7,6 +7,7 @@
 #ifndef JOBIO_COLLECTOR_MPI_FINDER_H
 #define JOBIO_COLLECTOR_MPI_FINDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,16 +30,18 @@ void mpi_finder_expect(struct mpi_finder *finder, const char *libraries, const c
 void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg);
 /* When to call mpi_finder_look(), CLOCK_MONOTONIC; UINT64_MAX: not before the next exec. */
 uint64_t mpi_finder_due(const struct mpi_finder *finder);
-void mpi_finder_look(struct mpi_finder *finder);
-/* Look at all processes of a step: some have not executed a program, or have loaded MPI late. Sorts
- * `pids`. */
+/* Look at one process for which this is due. Returns false if there is none. */
+bool mpi_finder_look(struct mpi_finder *finder);
+/* Make a look at all processes of a step due: some have not executed a program, or have loaded MPI
+ * late. Sorts `pids`. */
 void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
 
 /* Forget a step and its processes. */
 void mpi_finder_forget(struct mpi_finder *finder, uint32_t step);
 
-/* Read the account of a step into *ret, which the caller owns, with what was not covered. */
-int mpi_finder_read(const struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
+/* Read the account of a step into *ret, which the caller owns, with what was not covered. May be
+ * called by another thread, at the same time as all functions but create and destroy. */
+int mpi_finder_read(struct mpi_finder *finder, uint32_t step, struct mpi_account **ret,
                     struct error *error);
 
 #endif

@@ -17,7 +17,6 @@
 #include "common/clock.h"
 #include "common/numbers.h"
 
-#define PATIENCE_NS (20 * NS_PER_MS)
 #define JOIN_S 5
 
 struct watched {
@@ -34,13 +33,11 @@ struct mpi_watcher {
     bool always;
     pthread_t thread;
     bool started;
-    bool hurried; /* the thread was busy for too long; do not wait for it until it is idle */
     int wake_fd;
 
-    pthread_mutex_t mutex; /* protects everything below */
-    pthread_cond_t idle;   /* `busy` was cleared */
+    /* For everything below. The thread alone sets `mpi`, `why` and `finder`. */
+    pthread_mutex_t mutex;
     bool stop;
-    bool busy; /* the thread uses the finder */
     struct watched *steps;
     size_t n;
     struct mpi_probe *mpi;     /* NULL: not loaded */
@@ -123,40 +120,56 @@ static void do_work(struct mpi_watcher *watcher)
     }
 }
 
+static void publish(struct mpi_watcher *watcher, struct mpi_finder *finder)
+{
+    (void)pthread_mutex_lock(&watcher->mutex);
+    watcher->finder = finder;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+}
+
 /* While there are steps, the programs are attached to the libraries. */
 static void update_finder(struct mpi_watcher *watcher, bool wanted)
 {
-    if (wanted && watcher->mpi && !watcher->finder) {
-        watcher->finder = mpi_finder_create(watcher->mpi);
-        if (watcher->finder)
-            mpi_finder_expect(watcher->finder, NULL, NULL);
-    }
-    if (!wanted) {
-        mpi_finder_destroy(watcher->finder);
-        watcher->finder = NULL;
+    struct mpi_finder *finder = watcher->finder;
+
+    if (wanted && watcher->mpi && !finder) {
+        finder = mpi_finder_create(watcher->mpi);
+        if (finder)
+            mpi_finder_expect(finder, NULL, NULL);
+        publish(watcher, finder);
+    } else if (!wanted && finder) {
+        publish(watcher, NULL);
+        mpi_finder_destroy(finder);
     }
 }
 
-/* `busy` is set: this thread alone uses the finder. */
-static void pass(struct mpi_watcher *watcher)
+static bool is_wanted(struct mpi_watcher *watcher)
+{
+    bool wanted;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    wanted = watcher->always || watcher->n > 0;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    return wanted;
+}
+
+/* Returns whether there may be more to do. */
+static bool pass(struct mpi_watcher *watcher)
 {
     bool wanted;
 
     do_work(watcher);
-    (void)pthread_mutex_lock(&watcher->mutex);
-    wanted = watcher->always || watcher->n > 0;
-    (void)pthread_mutex_unlock(&watcher->mutex);
+    wanted = is_wanted(watcher);
     if (wanted && !watcher->mpi && !*watcher->why.text)
         load(watcher);
-    (void)pthread_mutex_lock(&watcher->mutex);
-    if (watcher->mpi)
-        add_to_map(watcher);
-    (void)pthread_mutex_unlock(&watcher->mutex);
     update_finder(watcher, wanted);
     if (!watcher->finder)
-        return;
+        return false;
+    (void)pthread_mutex_lock(&watcher->mutex);
+    add_to_map(watcher);
+    (void)pthread_mutex_unlock(&watcher->mutex);
     (void)mpi_probe_execs(watcher->mpi, mpi_finder_exec, watcher->finder, &(struct error){0});
-    mpi_finder_look(watcher->finder);
+    return mpi_finder_look(watcher->finder);
 }
 
 /* Until a program is executed, a look is due, or there is work. */
@@ -175,25 +188,23 @@ static void wait_for_work(struct mpi_watcher *watcher)
         (void)!read(watcher->wake_fd, &count, sizeof(count));
 }
 
+static bool has_to_stop(struct mpi_watcher *watcher)
+{
+    bool stop;
+
+    (void)pthread_mutex_lock(&watcher->mutex);
+    stop = watcher->stop;
+    (void)pthread_mutex_unlock(&watcher->mutex);
+    return stop;
+}
+
 static void *run(void *arg)
 {
     struct mpi_watcher *watcher = arg;
-    bool stop = false;
 
-    while (!stop) {
-        (void)pthread_mutex_lock(&watcher->mutex);
-        stop = watcher->stop;
-        watcher->busy = !stop;
-        (void)pthread_mutex_unlock(&watcher->mutex);
-        if (stop)
-            break;
-        pass(watcher);
-        (void)pthread_mutex_lock(&watcher->mutex);
-        watcher->busy = false;
-        (void)pthread_cond_broadcast(&watcher->idle);
-        (void)pthread_mutex_unlock(&watcher->mutex);
-        wait_for_work(watcher);
-    }
+    while (!has_to_stop(watcher))
+        if (!pass(watcher))
+            wait_for_work(watcher);
     return NULL;
 }
 
@@ -231,7 +242,6 @@ void mpi_watcher_destroy(struct mpi_watcher *watcher)
     for (size_t i = 0; i < watcher->n; i++)
         free(watcher->steps[i].pids);
     free(watcher->steps);
-    (void)pthread_cond_destroy(&watcher->idle);
     (void)pthread_mutex_destroy(&watcher->mutex);
     cleanup_close(&watcher->wake_fd);
     free(watcher);
@@ -253,7 +263,6 @@ static bool start(struct mpi_watcher *watcher)
 struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always)
 {
     struct mpi_watcher *watcher = calloc(1, sizeof(*watcher));
-    pthread_condattr_t monotonic;
 
     if (!watcher)
         return NULL;
@@ -261,10 +270,6 @@ struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always)
     watcher->always = always;
     watcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&watcher->mutex, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&watcher->idle, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
     if (watcher->wake_fd >= 0 && (!always || start(watcher)))
         return watcher;
     mpi_watcher_destroy(watcher);
@@ -327,7 +332,7 @@ void mpi_watcher_get_state(struct mpi_watcher *watcher, struct mpi_watcher_state
     (void)pthread_mutex_lock(&watcher->mutex);
     for (size_t i = 0; i < watcher->n; i++)
         ret->steps += !watcher->steps[i].gone;
-    ret->ready = !watcher->busy && watcher->finder;
+    ret->ready = watcher->finder;
     ret->why = watcher->why;
     (void)pthread_mutex_unlock(&watcher->mutex);
 }
@@ -353,19 +358,6 @@ void mpi_watcher_scan(struct mpi_watcher *watcher, uint32_t step, uint32_t *pids
 }
 
 /* --- accounts --------------------------------------------------------------------------------- */
-
-/* Wait with the mutex until the thread is idle. */
-static bool wait_until_idle(struct mpi_watcher *watcher)
-{
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-    const struct timespec at = {(time_t)(until / NS_PER_S), (long)(until % NS_PER_S)};
-    int r = 0;
-
-    while (watcher->busy && !watcher->hurried && r == 0)
-        r = pthread_cond_timedwait(&watcher->idle, &watcher->mutex, &at);
-    watcher->hurried = watcher->busy;
-    return !watcher->busy;
-}
 
 DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
 
@@ -395,15 +387,15 @@ static int add_missing(const struct mpi_watcher *watcher, const struct watched *
 struct mpi_account *mpi_watcher_read(struct mpi_watcher *watcher, uint32_t step)
 {
     CLEANUP(mpi_account_destroyp) struct mpi_account *account = NULL;
-    bool idle;
+    bool read;
     int r;
 
     (void)pthread_mutex_lock(&watcher->mutex);
-    idle = wait_until_idle(watcher) && watcher->finder;
-    idle = idle && mpi_finder_read(watcher->finder, step, &account, &(struct error){0}) == 0;
-    r = idle ? 0 : read_counters(watcher, step, &account);
+    read = watcher->finder &&
+           mpi_finder_read(watcher->finder, step, &account, &(struct error){0}) == 0;
+    r = read ? 0 : read_counters(watcher, step, &account);
     if (r != -ENOMEM)
-        r = add_missing(watcher, find(watcher, step), idle, &account->completeness);
+        r = add_missing(watcher, find(watcher, step), read, &account->completeness);
     (void)pthread_mutex_unlock(&watcher->mutex);
     return r == -ENOMEM ? NULL : TAKE_PTR(account);
 }

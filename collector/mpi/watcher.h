@@ -34,7 +34,7 @@ bool mpi_watcher_has(struct mpi_watcher *watcher, uint32_t step);
 
 struct mpi_watcher_state {
     size_t steps;
-    bool ready;       /* attached to the libraries in the usual directories, and idle */
+    bool ready;       /* attached to the libraries in the usual directories */
     struct error why; /* nothing can be counted; "" otherwise */
 };
 /* NULL: all 0. */
@@ -45,8 +45,8 @@ void mpi_watcher_get_state(struct mpi_watcher *watcher, struct mpi_watcher_state
 void mpi_watcher_scan(struct mpi_watcher *watcher, uint32_t step, uint32_t *pids, size_t n,
                       bool more);
 
-/* Returns the account of a step, which the caller owns; NULL on out-of-memory. If the thread is
- * busy for longer than 20 ms, the account is incomplete. */
+/* Returns the account of a step, which the caller owns; NULL on out-of-memory. It is incomplete if
+ * the thread is not ready, or looks at a process of the step. */
 struct mpi_account *mpi_watcher_read(struct mpi_watcher *watcher, uint32_t step);
 
 #endif

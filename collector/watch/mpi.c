@@ -65,8 +65,8 @@ int watch_mpi_look(struct watch_mpi *mpi, struct error *error)
 {
     int rc = mpi_probe_execs(mpi->probe, mpi_finder_exec, mpi->finder, error);
 
-    if (rc == 0)
-        mpi_finder_look(mpi->finder);
+    while (rc == 0 && mpi_finder_look(mpi->finder))
+        ;
     return rc;
 }
 

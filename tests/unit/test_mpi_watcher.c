@@ -13,7 +13,6 @@
 #include "collector/mpi/watcher.h"
 #include "collector/probe/mpi.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 
 struct mpi_probe {
     int fd;
@@ -26,12 +25,15 @@ struct mpi_links {
 static struct {
     atomic_int added, removed, loaded, links;
     atomic_bool fails, full;
-    pthread_mutex_t gate; /* the thread waits for it when it reads programs that were executed */
+    pthread_mutex_t
+        gate; /* the thread waits for it to load the programs, and to read what was executed */
 } fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
 {
     (void)probe;
+    (void)pthread_mutex_lock(&fake.gate);
+    (void)pthread_mutex_unlock(&fake.gate);
     if (fake.fails)
         return error_set(error, -ENOTSUP, "this kernel is too old");
     *ret = calloc(1, sizeof(**ret));
@@ -244,26 +246,23 @@ static void test_no_room(void **state)
     mpi_watcher_destroy(watcher);
 }
 
-/* The thread hangs: the counters are read, and the account says what is missing. Only the first
- * reading waits. */
+/* The thread hangs while it loads, attaches or looks: readings do not wait for it. */
 static void test_busy(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
-    uint64_t start;
+    struct mpi_watcher *watcher;
 
     (void)state;
-    assert_non_null(watcher);
-    await_ready(watcher);
     (void)pthread_mutex_lock(&fake.gate);
+    watcher = mpi_watcher_create(NULL, true);
+    assert_non_null(watcher);
     mpi_watcher_add(watcher, 9);
-    await_causes(watcher, 9, 1);
-    check(watcher, 9, 9, MPI_CAUSE_UNSEEN);
-    start = clock_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < 100; i++)
-        check(watcher, 9, 9, MPI_CAUSE_UNSEEN);
-    assert_true(clock_ns(CLOCK_MONOTONIC) - start < 100 * 20 * NS_PER_MS / 2);
+    check(watcher, 9, 0, MPI_CAUSE_UNSEEN);
     (void)pthread_mutex_unlock(&fake.gate);
     await_causes(watcher, 9, 0);
+    (void)pthread_mutex_lock(&fake.gate);
+    mpi_watcher_add(watcher, 10);
+    check(watcher, 10, 10, NULL);
+    (void)pthread_mutex_unlock(&fake.gate);
     mpi_watcher_destroy(watcher);
 }
 
