@@ -74,6 +74,23 @@ static int load(struct mpi_probe *mpi, const struct probe *probe, struct error *
     return mpi->ring ? 0 : error_errno(error, -errno, "cannot open the ring buffer for MPI");
 }
 
+/* Without uprobe.multi, perf_event_open(2) attaches. It allows uprobes to CAP_SYS_ADMIN only, and
+ * kprobes to CAP_PERFMON, too. */
+static int check_rights(const struct mpi_probe *mpi, struct error *error)
+{
+    struct bpf_link *link;
+    int r;
+
+    if (uprobes_have_multi())
+        return 0;
+    link = bpf_program__attach_uprobe(mpi->skel->progs.mpi_enter, false, -1, "/proc/self/exe", 0);
+    r = link ? 0 : -errno;
+    (void)bpf_link__destroy(link);
+    if (r == -EACCES || r == -EPERM)
+        return error_set(error, r, "cannot count MPI: before Linux 6.6 this needs CAP_SYS_ADMIN");
+    return 0;
+}
+
 DEFINE_CLEANUP(struct mpi_probe, mpi_probe_destroy)
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
@@ -88,6 +105,8 @@ int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct e
     if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 0)
         return error_set(error, -ENOTSUP, "cannot count MPI: this needs Linux 5.15 or newer");
     r = load(mpi, probe, error);
+    if (r == 0)
+        r = check_rights(mpi, error);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(mpi);
