@@ -414,7 +414,9 @@ static void test_flood_within_the_last_hour(void **state)
     assert_bob_lost_nothing();
     assert_int_equal(number("SELECT max(jobid) FROM job"), 499);
     early = store_deleted_early(opened);
-    assert_int_equal(early, 400 - number("SELECT count(*) FROM job WHERE uid = 1000"));
+    /* One job may be hidden, with a part of its steps deleted. */
+    assert_int_equal(early,
+                     400 - number("SELECT count(*) FROM job WHERE uid = 1000 AND expired = 0"));
     assert_true(early > 0);
     sweep(); /* between both sizes, the last hour stays */
     assert_int_equal(store_deleted_early(opened), early);
