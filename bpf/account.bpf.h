@@ -70,18 +70,18 @@ struct call {
     bool bypassed;      /* it bypassed the page cache */
     __u8 async;         /* no thread waited, and time_ns does not count */
     __u32 order;        /* enum order, of a read or write */
-    __u64 *wait_ns;     /* the thread's sum of time in counted calls; NULL: time_ns is not known */
+    struct wait *wait;  /* of the thread; NULL: time_ns is not known */
     struct hint *hints; /* ACCOUNT_HINTS of the thread, of the generation of `who`; NULL: none */
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
 };
 
 /*
- * A test for each use of these two members, instead of one that sets wait_ns or hints to NULL: the
+ * A test for each use of these two members, instead of one that sets wait or hints to NULL: the
  * verifier would walk all that follows for each of the four outcomes.
  */
 static __always_inline bool call_is_timed(const struct call *call)
 {
-    return call->wait_ns && !call->async;
+    return call->wait && !call->async;
 }
 
 static __always_inline bool call_has_hints(const struct call *call)
@@ -112,20 +112,9 @@ static __always_inline __u64 address_of(const void *pointer)
     return address;
 }
 
-static __always_inline void add(__u64 *counter, __u64 n)
-{
-    __sync_fetch_and_add(counter, n);
-}
-
 static __always_inline void add_u32(__u32 *counter)
 {
     __sync_fetch_and_add(counter, 1);
-}
-
-static __always_inline void raise_to(__u64 *maximum, __u64 value)
-{
-    if (value > *maximum)
-        *maximum = value;
 }
 
 /* Count n losses of this cause. Does nothing if the step is gone, because nothing would delete its
@@ -439,15 +428,10 @@ static __always_inline struct account_value *account_find(const struct call *cal
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)
 {
-    __u64 wait_ns;
-
     if (!call_is_timed(call))
         return;
-    wait_ns = *call->wait_ns + call->time_ns;
-    *call->wait_ns = wait_ns;
-    add(&value->time_ns, call->time_ns);
+    wait_add(call->wait, call->time_ns, value);
     raise_to(&value->max_ns, call->time_ns);
-    raise_to(&value->longest_wait_ns, wait_ns);
     add_u32(&value->latency[bucket_of(call->time_ns, 7)]);
 }
 

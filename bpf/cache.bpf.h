@@ -149,7 +149,7 @@ static __always_inline int fault_enter(void *ctx, const volatile struct hook_ind
     fill_flush(task);
     /* Read the super block now: the fault may release the mapping while it reads. */
     stage_enter(task, &task->fault, ctx, at, mapped_super(file));
-    task->fault_bytes = 0;
+    task->fill.fault_bytes = 0;
     task->fault_start = bpf_ktime_get_ns();
     return 0;
 }
@@ -165,7 +165,7 @@ static __noinline int fault_account(struct task_record *task, enum io_op op, __s
     call.dev = BPF_CORE_READ(sb, s_dev);
     call.time_ns = bpf_ktime_get_ns() - task->fault_start;
     if (waits)
-        call.wait_ns = &task->wait_ns;
+        call.wait = &task->wait;
     call.hints = task->hints;
     value = account_find(&call);
     if (!value)
@@ -222,7 +222,7 @@ static __always_inline int filemap_fault_leave(void *ctx, const volatile struct 
         return 0;
     if (fault_failed(ctx, at))
         return fault_end(ctx, IO_MMAP_READ, -1);
-    return task->fault_bytes ? fault_end(ctx, IO_MMAP_READ, task->fault_bytes) : 0;
+    return task->fill.fault_bytes ? fault_end(ctx, IO_MMAP_READ, task->fill.fault_bytes) : 0;
 }
 
 static __always_inline int do_page_mkwrite_leave(void *ctx, const volatile struct hook_indexes *at)

@@ -113,7 +113,7 @@ static __noinline struct task_record *task_join(struct task_record *task)
     }
     if (task->who.key != who.key) {
         fill_lose(task);
-        task->wait_ns = chain_start(who.key);
+        chain_start(who.key, &task->wait);
     }
     task->who = who;
     task->async = !!(TASK_READ(current, flags) & PF_IO_WORKER);
@@ -189,7 +189,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         if (frame == task->frame) {
             call->time_ns = bpf_ktime_get_ns() - task->start;
             call->async = task->async;
-            call->wait_ns = &task->wait_ns;
+            call->wait = &task->wait;
             call->who = task->who;
             call->missed = task->missed;
             call->dev = task->reached;
@@ -471,7 +471,7 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
                                        enum io_op op)
 {
     __u64 time_ns = bpf_ktime_get_ns() - task->start, name, begin;
-    struct call call = {.op = op, .time_ns = time_ns, .wait_ns = &task->wait_ns};
+    struct call call = {.op = op, .time_ns = time_ns, .wait = &task->wait};
     struct file *file = (struct file *)argument_at(ctx, USUAL_FILE);
     __u32 dev = file->f_inode->i_sb->s_dev;
     struct account_value *value;
@@ -508,7 +508,7 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
 
     if (!call_finish(&call, (__u64)ctx))
         return 0;
-    if (op < IO_OP_FIRST_META && !call.wait_ns && !call_is_data(ctx, &hooks[hook]))
+    if (op < IO_OP_FIRST_META && !call.wait && !call_is_data(ctx, &hooks[hook]))
         return 0;
     if (!call_find_super(&call, ctx, &hooks[hook]))
         return 0;

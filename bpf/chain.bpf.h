@@ -13,32 +13,31 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, JOBIO_MAX_CHAINS);
     __type(key, __u32);
-    __type(value, __u64);
+    __type(value, struct wait);
 } chains SEC(".maps");
 
-/* Returns the wait, in ns, with which a thread starts in the step. Not static: see bpf/who.bpf.h.
- */
-__noinline __u64 chain_start(__u64 key)
+/* Set the wait with which a thread starts in the step. */
+static __always_inline void chain_start(__u64 key, struct wait *wait)
 {
     __u32 step = who_number(key);
-    __u64 *chain = bpf_map_lookup_elem(&chains, &step);
+    struct wait *chain = bpf_map_lookup_elem(&chains, &step);
 
-    return chain ? *chain : 0;
+    wait->ns = chain ? chain->ns : 0;
+    wait->since = chain ? chain->since : 0;
 }
 
-/* Record the wait of a thread that exits. Does nothing if the step is gone, because nothing would
- * delete its key again. */
-__noinline int chain_end(__u64 key, __u64 wait_ns)
+/* Record the wait (struct wait) of a thread that exits. Does nothing if the step is gone, because
+ * nothing would delete its key again. Not static: see bpf/who.bpf.h. */
+__noinline int chain_end(__u64 key, __u64 ns, __u64 since)
 {
+    struct wait wait = {ns, since}, *chain;
     __u32 step = who_number(key);
-    __u64 *chain;
 
-    if (!key || !wait_ns || !bpf_map_lookup_elem(&steps, &key))
+    if (!key || !ns || !bpf_map_lookup_elem(&steps, &key))
         return 0;
-    bpf_map_update_elem(&chains, &step, &wait_ns, BPF_NOEXIST);
     chain = bpf_map_lookup_elem(&chains, &step);
-    if (chain && wait_ns > *chain)
-        *chain = wait_ns;
+    if (!chain || ns > chain->ns)
+        bpf_map_update_elem(&chains, &step, &wait, BPF_ANY);
     return 0;
 }
 

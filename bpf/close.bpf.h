@@ -29,15 +29,6 @@ static __always_inline bool close_has_user(__u32 mode)
     return (mode & (FMODE_OPENED | FMODE_NOACCOUNT)) == FMODE_OPENED;
 }
 
-static __always_inline void close_add_time(const struct call *call, struct account_value *value)
-{
-    __u64 wait_ns = *call->wait_ns + call->time_ns;
-
-    *call->wait_ns = wait_ns;
-    add(&value->time_ns, call->time_ns);
-    raise_to(&value->longest_wait_ns, wait_ns);
-}
-
 /* Count a flush: its time and its error. */
 static __always_inline void close_flushed(const struct call *call)
 {
@@ -51,7 +42,7 @@ static __always_inline void close_flushed(const struct call *call)
     }
     if (!call_is_timed(call))
         return;
-    close_add_time(call, value);
+    wait_add(call->wait, call->time_ns, value);
     raise_to(&value->max_ns, call->time_ns);
 }
 
@@ -68,7 +59,7 @@ static __always_inline void close_released(const struct call *call, __u64 flush_
         add_u32(&value->async_requests);
     if (!call_is_timed(call))
         return;
-    close_add_time(call, value);
+    wait_add(call->wait, call->time_ns, value);
     raise_to(&value->max_ns, time_ns);
     add_u32(&value->latency[bucket_of(time_ns, 7)]);
 }

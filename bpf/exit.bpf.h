@@ -11,10 +11,10 @@ static __always_inline void exit_chains(void)
 
     if (task) {
         fill_flush(task);
-        chain_end(task->who.key, task->wait_ns);
+        chain_end(task->who.key, task->wait.ns, task->wait.since);
     }
     if (saved)
-        chain_end(saved->who.key, saved->wait_ns);
+        chain_end(saved->who.key, saved->wait.ns, saved->wait.since);
 }
 
 /* Runs in the task that exits. */

@@ -24,7 +24,7 @@ __noinline int fill_count_kind(__u32 kind)
     account_cache(call.who.key, account_where(&call, account_shard(&call.who)), task->fill.sb,
                   bytes, kind);
     task->fill.pages[kind] = 0;
-    task->fault_bytes += bytes;
+    task->fill.fault_bytes += bytes;
     return 0;
 }
 
@@ -74,12 +74,12 @@ static __always_inline void fill_start(struct task_record *task, __u64 sb, __u32
         task->fill.sb = sb;
         task->fill.dev = BPF_CORE_READ((struct super_block *)sb, s_dev);
     }
-    task->fill.kind = kind;
+    task->fill_kind = kind;
 }
 
 static __always_inline void fill_add(struct task_record *task, __u32 pages)
 {
-    __u32 kind = task->fill.kind;
+    __u32 kind = task->fill_kind;
 
     /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
     asm volatile("%0 &= 3" : "+r"(kind));

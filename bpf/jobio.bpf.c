@@ -20,6 +20,7 @@
 #include "bpf/order.bpf.h"
 #include "bpf/share.bpf.h"
 #include "bpf/bucket.bpf.h"
+#include "bpf/wait.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/fill.bpf.h"

@@ -315,7 +315,7 @@ static __always_inline int kprobe_leave_call(struct pt_regs *regs,
     saved->frame = 0;
     call.time_ns = bpf_ktime_get_ns() - saved->start;
     call.async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
-    call.wait_ns = &saved->wait_ns;
+    call.wait = &saved->wait;
     call.result = kprobe_result(result, entry->at.returns);
     if (entry->role == KPROBE_CALL)
         kprobe_count(&call, saved, entry, result);

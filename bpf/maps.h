@@ -9,7 +9,7 @@
         each(places, struct account_key, __u32) each(caches, struct cache_key, struct cache_value) \
             each(errnos, struct errno_key, __u64)                                                  \
                 each(mounts, struct mount_key, struct mount_record)                                \
-                    each(lives, __u32, struct generation_record) each(chains, __u32, __u64)        \
+                    each(lives, __u32, struct generation_record) each(chains, __u32, struct wait)  \
                         each(shares, __u32, struct share_record)
 
 #define MAPS_NUMBER(name, key, value) MAPS_##name,

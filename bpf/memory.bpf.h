@@ -48,7 +48,7 @@ struct fill {
     __u64 inode; /* its next pages are added for the same reason as the last one; 0: unknown */
     __u64 sb;    /* only for bpf_probe_read; 0: there are no such pages */
     __u32 dev;   /* its s_dev */
-    __u32 kind;  /* of the last page, enum io_fill */
+    __u32 fault_bytes; /* brought in by the task's fault so far */
     __u32 pages[IO_FILL_COUNT];
 };
 
@@ -58,7 +58,7 @@ struct task_record {
     __u64 frame;   /* of the outermost call; 0: the task is in no call */
     __u64 witness; /* the argument that leads to the super block: shows that the frame is live */
     __u64 start;   /* when the call started, ns */
-    __u64 wait_ns; /* spent in calls since the task joined this step, plus chain_start() */
+    struct wait wait;
     union {
         __u64 reported; /* super block of the outermost call, if an inner function reported it */
         __u64 flush_ns; /* of a flush, or of a release: the flush before it */
@@ -71,11 +71,10 @@ struct task_record {
     __u8 argument;    /* index of the witness in the frame */
     __u8 async;       /* the task is an io_uring worker: no thread waits for it */
     __u8 missed;      /* a page was read into the page cache for the call */
-    __u8 pad;
-    __u32 plain; /* who.generation if a thread waits for the task's calls, else 0 */
+    __u8 fill_kind;   /* of the last page of `fill`, enum io_fill */
+    __u32 plain;      /* who.generation if a thread waits for the task's calls, else 0 */
     struct stage fault, prefetch, kernel_read;
     __u64 fault_start;
-    __u64 fault_bytes; /* brought in so far */
     struct fill fill;
     struct hint hints[ACCOUNT_HINTS];
 };

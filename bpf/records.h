@@ -22,7 +22,7 @@
 #ifndef JOBIO_LAYOUT /* tests build a second one */
 #define JOBIO_LAYOUT 13
 #endif
-#define JOBIO_SHAPE 2
+#define JOBIO_SHAPE 3
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -158,8 +158,22 @@ struct lost_record {
 };
 
 /*
+ * Slices of time, 4.3 s each: slice n starts at n << SLICE_LOG2 ns of CLOCK_MONOTONIC. For each of
+ * the last slices, a step's counters have the wait of the thread that waited longest in it.
+ */
+#define SLICE_LOG2 32
+#define SLICES 8
+#define SLICE_UNIT_LOG2 20 /* 1 ms: the unit of waits in slices, which are rounded down */
+
+/* The time that a thread spent in calls. */
+struct wait {
+    __u64 ns;    /* since it joined the step, plus that of the threads before it (map `chains`) */
+    __u64 since; /* the slice of its last 1 ms << 32 | `ns` at the start of that slice, in units */
+};
+
+/*
  * Map `chains`, a hash: step number -> longest wait of a chain of threads that ran one after the
- * other (__u64, ns). It is the maximum over exited threads of a thread's own wait plus the value
+ * other (struct wait). It is the maximum over exited threads of a thread's own wait plus the value
  * that was here when it started. If a step finds no room, its threads start at 0.
  */
 #define JOBIO_MAX_CHAINS 4096
@@ -196,6 +210,10 @@ struct account_value {
     __u32 random;
     __u32 latency[IO_BUCKETS];
     __u32 size[IO_BUCKETS]; /* successful data operations */
+    /* Slice n is in slices[n % SLICES]: n << 32 | the wait of one thread in all its calls, in
+     * units, with a call here at its end. It is more than a slice if the thread was waiting when
+     * the slice started: the rest is the time just before. */
+    __u64 slices[SLICES];
 };
 
 /* User space maps this many values at once: whole pages of 4, 16 or 64 KiB. The array's size is a
@@ -272,16 +290,16 @@ struct aio_record {
 };
 
 /*
- * Memory. The counters of a key take 320 bytes, its element of `places` 48 (header) + 16 (key) + 8
+ * Memory. The counters of a key take 384 bytes, its element of `places` 48 (header) + 16 (key) + 8
  * (slot) and its bucket 16.
  * There is room for steps x mounts x IO_OP_COUNT elements, and for a pool of extra shards (at most
  * one per CPU and JOBIO_MAX_SHARDS) for steps that run on many CPUs:
  *   200 steps:          200 x 20 x 27 = 108,000 elements
  *   pool, 256 CPUs:      80 x 20 x 27 =  43,200
- *   account: 151,200 x 320                                 = 46.1 MiB
+ *   account: 151,200 x 384                                 = 55.4 MiB
  *   places: 151,200 x 72 + 262,144 buckets x 16            = 14.4 MiB
  *   steps and lost: 8,192 x (64 + 128) + 2 x 8,192 x 16    =  1.8 MiB
- *   chains: 4,096 x (64 + 16)                              =  0.3 MiB
+ *   chains: 4,096 x (72 + 16)                              =  0.3 MiB
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
  *   mounts: 200 x 48 = 9,600 x 128 + 16,384 x 16, ring     =  1.5 MiB
@@ -290,7 +308,7 @@ struct aio_record {
  *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
  *   task slots: 8,192 x 384, claims: 8,192 x (64 + 16)     =  3.6 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 74 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
+ * The sum is 83 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
  * without task storage there is room for JOBIO_MAX_THREADS of them, 6.6 MiB. Where kprobes count,
  * the rows of bpf/maps.h take 151,200 x 16 = 2.3 MiB.
  */

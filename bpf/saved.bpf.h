@@ -32,7 +32,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task,
     }
     levels.saved = 1;
     if (saved->who.key != who.key)
-        saved->wait_ns = chain_start(who.key);
+        chain_start(who.key, &saved->wait);
     saved->who = who;
     return saved;
 }
@@ -77,12 +77,12 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
 /* Both files of a transfer get its time, but the thread waited only once. */
 static __always_inline void saved_count(struct call *call, struct saved_call *saved, enum io_op to)
 {
-    __u64 waited = saved->wait_ns;
+    struct wait waited = saved->wait;
 
     for (int i = 0; i < 2; i++) {
         if (!saved->files[i].sb)
             continue;
-        saved->wait_ns = waited;
+        saved->wait = waited;
         if (i)
             call->op = to;
         call->sb = saved->files[i].sb;

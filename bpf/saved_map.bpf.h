@@ -15,8 +15,8 @@ struct saved_file {
 
 struct saved_call {
     struct who who;
-    __u64 start;   /* when the call started, ns */
-    __u64 wait_ns; /* spent in calls since the task joined this step, plus chain_start() */
+    __u64 start; /* when the call started, ns */
+    struct wait wait;
     union {
         const char *path;    /* of SYSCALL_AT: the call counts only if it is empty */
         struct path *parent; /* of a path lookup: where the function stores the parent */

@@ -184,7 +184,7 @@ static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
     record = saved_find(task);
     if (record && record->number == number + 1) {
         call.time_ns = bpf_ktime_get_ns() - record->start;
-        call.wait_ns = &record->wait_ns;
+        call.wait = &record->wait;
     } else {
         record = syscall_late(task, entry, regs, result);
         if (!record)

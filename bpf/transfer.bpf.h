@@ -73,15 +73,15 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
                                           enum io_op to)
 {
     const volatile struct hook_indexes *at = &hooks[hook];
-    __u64 before = 0, after = 0;
+    struct wait before = {}, after = {};
     struct call call = {};
     struct file *file;
 
     if (!transfer_is_own(at, to) || !call_finish(&call, (__u64)ctx))
         return 0;
     call.result = call_result(ctx, at);
-    if (call.wait_ns)
-        before = *call.wait_ns;
+    if (call.wait)
+        before = *call.wait;
     file = transfer_source(ctx, at);
     if (file) {
         call.op = from;
@@ -91,9 +91,9 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
         call_set_super(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
-    if (call.wait_ns) {
-        after = *call.wait_ns;
-        *call.wait_ns = before;
+    if (call.wait) {
+        after = *call.wait;
+        *call.wait = before;
     }
     file = transfer_target(ctx, at);
     if (file) {
@@ -103,8 +103,8 @@ static __always_inline int transfer_leave(void *ctx, enum hook_number hook, enum
         call_set_super(&call, file->f_inode->i_sb);
         transfer_account(&call);
     }
-    if (call.wait_ns)
-        raise_to(call.wait_ns, after);
+    if (call.wait && after.ns > call.wait->ns)
+        *call.wait = after;
     return 0;
 }
 

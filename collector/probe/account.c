@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 
 /* The counters of an operation as 64-bit totals. Some of the kernel's counters are u32 and wrap, so
@@ -26,6 +27,7 @@ struct tally {
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
+    uint64_t slices[SLICES]; /* as in struct account_value */
 };
 
 /* The totals of a step. */
@@ -69,6 +71,8 @@ static void step_tallies_destroy(void *arg)
     tdestroy(step->tallies, tally_destroy);
     free(step);
 }
+
+_Static_assert(SLICES == PROBE_SLICES && 1ull << SLICE_LOG2 == PROBE_SLICE_NS, "see probe.h");
 
 /* A pass over the maps. */
 struct pass {
@@ -192,6 +196,9 @@ static int add_value(const void *key, const void *value, void *arg)
         to->latency[i] += from->latency[i];
         to->size[i] += from->size[i];
     }
+    for (int i = 0; i < SLICES; i++)
+        if (from->slices[i] > to->slices[i])
+            to->slices[i] = from->slices[i];
     return 0;
 }
 
@@ -263,6 +270,14 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
         tally->ops[op]->counter.n_errnos = 0;
     }
     tally->cache = (struct io_cache){0};
+    memset(tally->slices, 0, sizeof(tally->slices));
+}
+
+/* The longest wait is that of any operation. */
+static void add_slices(struct tally *to, const struct account_value *from)
+{
+    for (int i = 0; i < SLICES; i++)
+        raise_to(&to->slices[i], from->slices[i]);
 }
 
 static void add_to_step(struct step_tallies *step, int op, const struct account_value *now)
@@ -270,6 +285,16 @@ static void add_to_step(struct step_tallies *step, int op, const struct account_
     raise_to(&step->longest_wait_ns, now->longest_wait_ns);
     if (op != IO_CREATE) /* a part of an open */
         step->events += now->requests;
+}
+
+static int report_tally(const struct pass *pass, const struct tally *tally)
+{
+    struct probe_slice slices[PROBE_SLICES];
+
+    for (int i = 0; i < SLICES; i++)
+        slices[i] = (struct probe_slice){tally->slices[i] >> 32, (tally->slices[i] & UINT32_MAX)
+                                                                     << SLICE_UNIT_LOG2};
+    return pass->each(pass->step->step, tally->dev, &tally->io, &tally->cache, slices, pass->arg);
 }
 
 static void end_tally(const void *node, VISIT visit, void *arg)
@@ -285,14 +310,14 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         if (!tally->ops[op] || !tally->ops[op]->now.requests)
             continue;
         add_to_step(pass->step, op, &tally->ops[op]->now);
+        add_slices(tally, &tally->ops[op]->now);
         tally_op_finish(tally->ops[op]);
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
     finish_cache(pass, tally);
     if (any || !io_cache_is_empty(&tally->cache))
-        pass->result =
-            pass->each(pass->step->step, tally->dev, &tally->io, &tally->cache, pass->arg);
+        pass->result = report_tally(pass, tally);
 }
 
 static void begin_step(const void *node, VISIT visit, void *arg)
@@ -348,6 +373,11 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
     for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = read_layout(p, steps, n, each, arg, error);
     return r;
+}
+
+uint64_t probe_slice_start_ns(uint64_t slice)
+{
+    return (slice << SLICE_LOG2) + clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
 }
 
 static int compare_numbers(const void *a, const void *b)

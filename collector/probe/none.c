@@ -170,6 +170,11 @@ int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct 
     return 0;
 }
 
+uint64_t probe_slice_start_ns(uint64_t slice)
+{
+    return slice * PROBE_SLICE_NS;
+}
+
 int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
                void *arg, struct error *error)
 {

@@ -146,13 +146,28 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
  * *ret with free(). */
 int probe_steps(struct probe *probe, struct probe_step **ret, size_t *n, struct error *error);
 
+/* A slice of time, and the wait of one thread in it, in all its calls: that of the thread which
+ * waited longest, of those with a call on the super block. It can be longer than the slice: then
+ * the thread was waiting when the slice started, and the rest is the time just before. Rounded down
+ * to 1 ms. */
+#define PROBE_SLICES 8
+#define PROBE_SLICE_NS (UINT64_C(1) << 32)
+struct probe_slice {
+    uint64_t slice; /* its number; 0: nothing */
+    uint64_t wait_ns;
+};
+/* When a slice starts, by CLOCK_BOOTTIME. */
+uint64_t probe_slice_start_ns(uint64_t slice);
+
 /* Read the totals since probe_add(), for n steps (ascending numbers) or for all (`steps` is NULL),
  * in one pass over the maps. Calls `each` for every (step, dev) with a request or page cache fills;
- * shards are summed. `io` and `cache` belong to the probe (copy what you keep). The probe widens
- * u32 buckets: it must be read at least once every 2^32 calls of one bucket. A non-zero return of
- * `each` ends the pass and is returned. */
+ * shards are summed. `io` and `cache` belong to the probe (copy what you keep), like `slices`, of
+ * which there are PROBE_SLICES: the last ones, in any order. The probe widens u32 buckets: it must
+ * be read at least once every 2^32 calls of one bucket. A non-zero return of `each` ends the pass
+ * and is returned. */
 typedef int (*probe_account_f)(uint32_t step, uint64_t dev, const struct io_account *io,
-                               const struct io_cache *cache, void *arg);
+                               const struct io_cache *cache, const struct probe_slice *slices,
+                               void *arg);
 int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
                void *arg, struct error *error);
 

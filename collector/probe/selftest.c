@@ -36,13 +36,14 @@ static uint64_t blind_by_path(struct probe *probe)
 }
 
 static int add_requests(uint32_t step, uint64_t dev, const struct io_account *io,
-                        const struct io_cache *cache, void *arg)
+                        const struct io_cache *cache, const struct probe_slice *slices, void *arg)
 {
     uint64_t *requests = arg;
 
     (void)step;
     (void)dev;
     (void)cache;
+    (void)slices;
     for (int op = 0; op < IO_OP_COUNT; op++)
         requests[op] += io->ops[op] ? io->ops[op]->requests : 0;
     return 0;

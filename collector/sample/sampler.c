@@ -331,13 +331,14 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
 }
 
 static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
-                       const struct io_cache *cache, void *arg)
+                       const struct io_cache *cache, const struct probe_slice *slices, void *arg)
 {
     struct sampler *sampler = arg;
     struct followed *f = followed_find(sampler, step);
     struct mount_name name;
     struct io_mount *m;
 
+    (void)slices;
     if (!f || f->finished)
         return 0;
     name = mounts_find(sampler->mounts, step, dev);

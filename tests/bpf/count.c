@@ -88,13 +88,14 @@ static void dev_name(uint64_t dev, char name[32])
 }
 
 static int add_mount(uint32_t step, uint64_t dev, const struct io_account *io,
-                     const struct io_cache *cache, void *arg)
+                     const struct io_cache *cache, const struct probe_slice *slices, void *arg)
 {
     const struct printed *printed = arg;
     struct json_object *ops = json_object_new_object();
     char name[32];
 
     (void)step;
+    (void)slices;
     for (int op = 0; op < IO_OP_COUNT; op++)
         if (io->ops[op])
             json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));

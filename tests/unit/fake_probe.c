@@ -16,6 +16,7 @@ struct row {
     uint32_t step;
     uint64_t dev;
     struct io_account io;
+    struct probe_slice slices[PROBE_SLICES];
 };
 
 struct probe {
@@ -88,6 +89,20 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
                                       enum io_op op)
 {
     return io_account_op(&row_get(probe, step, dev)->io, op);
+}
+
+void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
+                     uint64_t wait_ns)
+{
+    struct probe_slice *s = &row_get(probe, step, dev)->slices[slice % PROBE_SLICES];
+
+    if (slice > s->slice || (slice == s->slice && wait_ns > s->wait_ns))
+        *s = (struct probe_slice){slice, wait_ns};
+}
+
+uint64_t probe_slice_start_ns(uint64_t slice)
+{
+    return slice * PROBE_SLICE_NS;
 }
 
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
@@ -327,7 +342,8 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
     (void)usleep(probe->read_ms * 1000);
     for (size_t i = 0; i < probe->n_rows && !r && !probe->blind; i++)
         if (!steps || number_is_in(steps, n, probe->rows[i].step))
-            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache, arg);
+            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache,
+                     probe->rows[i].slices, arg);
     return r;
 }
 

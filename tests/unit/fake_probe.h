@@ -21,6 +21,9 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_
 /* What it counted; good until the step is dropped. */
 struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op);
+/* One thread waited as long in this slice, and before if that is more than a slice. */
+void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
+                     uint64_t wait_ns);
 /* The next probe_new_mounts() hands this out; good until the next one that is made. */
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
                                      const char *fstype);

@@ -58,9 +58,9 @@ static void put(const struct bpf_map *map, const void *key, const void *value)
 }
 
 /* As the programs do. */
-static void count(uint32_t step, uint64_t requests, uint32_t bucket)
+static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t bucket)
 {
-    const struct account_key key = {.step = step, .dev = EXT4, .op = IO_READ};
+    const struct account_key key = {.step = step, .dev = EXT4, .op = (uint8_t)op};
     const struct errno_key errno_at = {step, EXT4, IO_OPEN, 0, 2};
     const struct mount_key mount_at = {step, EXT4, 0};
     const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
@@ -74,6 +74,11 @@ static void count(uint32_t step, uint64_t requests, uint32_t bucket)
     put(probe->skel->maps.errnos, &errno_at, &one);
     put(probe->skel->maps.mounts, &mount_at, &mount);
     put(probe->skel->maps.lost, &step, &lost);
+}
+
+static void count(uint32_t step, uint64_t requests, uint32_t bucket)
+{
+    count_op(step, IO_READ, requests, bucket);
 }
 
 static int count_key(const void *key, const void *value, void *arg)
@@ -114,9 +119,9 @@ static void check_keys(size_t want)
 }
 
 static int sum(uint32_t step, uint64_t dev, const struct io_account *io,
-               const struct io_cache *cache, void *arg)
+               const struct io_cache *cache, const struct probe_slice *slices, void *arg)
 {
-    (void)step, (void)dev, (void)cache;
+    (void)step, (void)dev, (void)cache, (void)slices;
     *(uint64_t *)arg += io->ops[IO_READ]->requests;
     return 0;
 }
@@ -190,6 +195,39 @@ static void test_sweep(void **state)
     requests = 0;
     must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
+}
+
+/* The slices of a mount, by number. */
+static int take_slices(uint32_t step, uint64_t dev, const struct io_account *io,
+                       const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+{
+    (void)step, (void)dev, (void)io, (void)cache;
+    for (int i = 0; i < PROBE_SLICES; i++)
+        if (slices[i].slice)
+            ((uint64_t *)arg)[slices[i].slice % 100] = slices[i].wait_ns;
+    return 0;
+}
+
+/* The wait in a slice is that of the thread that waited longest, in any operation. */
+static void test_slices(void **state)
+{
+    uint64_t waits[100] = {0};
+    uint32_t number;
+
+    (void)state;
+    if (!probe)
+        skip();
+    must(probe_add(probe, 100, 3, 2, &number, &error));
+    count(number, 1, 0);
+    maps_value(probe, places)->slices[40 % SLICES] = 40ull << 32 | 7;
+    maps_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 2;
+    count_op(number, IO_WRITE, 1, 0);
+    maps_value(probe, places)->slices[40 % SLICES] = 32ull << 32 | 9; /* an older slice */
+    maps_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 3;
+    must(probe_read(probe, NULL, 0, take_slices, waits, &error));
+    assert_int_equal(waits[40], 7 << SLICE_UNIT_LOG2);
+    assert_int_equal(waits[41], 3 << SLICE_UNIT_LOG2);
+    assert_int_equal(waits[32], 0);
 }
 
 static int refuse(const void *key, const void *value, void *arg)
@@ -319,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kprobe_errors, setup, teardown),
