@@ -388,12 +388,13 @@ void io_sums_add(struct io_sums *to, const struct io_sums *from)
 
 struct timeline_bin io_account_now(const struct io_account *account)
 {
-    return (struct timeline_bin){{
-        [TIMELINE_READ] = io_account_reads(account).bytes,
-        [TIMELINE_WRITE] = io_account_writes(account).bytes,
-        [TIMELINE_META] = io_account_meta(account).requests,
-        [TIMELINE_WAIT] = io_account_all(account).time_ns,
-    }};
+    struct timeline_bin bin = {0};
+
+    bin.of[TIMELINE_READ] = io_account_reads(account).bytes;
+    bin.of[TIMELINE_WRITE] = io_account_writes(account).bytes;
+    bin.of[TIMELINE_META] = io_account_meta(account).requests;
+    bin.of[TIMELINE_WAIT] = io_account_all(account).time_ns;
+    return bin;
 }
 
 static void mount_clear(struct io_mount *m)

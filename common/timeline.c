@@ -11,22 +11,51 @@
 #define LAST_START_S (UINT64_C(1) << 35)
 #define ROOM_STEP 8 /* bins; a running step grows by one or two at a time */
 
-static void bin_add(struct timeline_bin *to, const struct timeline_bin *from)
+static void add_kinds(struct timeline_bin *to, const struct timeline_bin *from)
 {
     for (int k = 0; k < TIMELINE_KINDS; k++)
         add_saturating(&to->of[k], from->of[k]);
 }
 
+/* Bins of the same time line. */
+static void bin_add(struct timeline_bin *to, const struct timeline_bin *from)
+{
+    add_kinds(to, from);
+    add_saturating(&to->longest_ns, from->longest_ns);
+}
+
+/* Bins of two time lines. */
+static void bin_merge(struct timeline_bin *to, const struct timeline_bin *from)
+{
+    add_kinds(to, from);
+    raise_to(&to->longest_ns, from->longest_ns);
+}
+
 const char *timeline_kind_name(enum timeline_kind kind)
 {
     static const char *const names[] = {
-        [TIMELINE_READ] = "read_bytes",
-        [TIMELINE_WRITE] = "write_bytes",
-        [TIMELINE_META] = "meta_requests",
-        [TIMELINE_WAIT] = "wait_ns",
+        [TIMELINE_READ] = "read_bytes",         [TIMELINE_WRITE] = "write_bytes",
+        [TIMELINE_META] = "meta_requests",      [TIMELINE_WAIT] = "wait_ns",
+        [TIMELINE_LONGEST] = "longest_wait_ns",
     };
 
     return names[kind];
+}
+
+uint64_t *timeline_number(struct timeline_bin *bin, enum timeline_kind kind)
+{
+    return kind == TIMELINE_LONGEST ? &bin->longest_ns : &bin->of[kind];
+}
+
+unsigned timeline_length(const struct timeline *t, enum timeline_kind kind)
+{
+    unsigned n = t->n;
+
+    while (n && !*timeline_number(&t->bins[n - 1], kind))
+        n--;
+    if (kind != TIMELINE_LONGEST)
+        return n;
+    return timeline_sum(t).longest_ns == TIMELINE_UNKNOWN ? 0 : n ? n : 1;
 }
 
 bool timeline_is_empty(const struct timeline *t)
@@ -39,7 +68,7 @@ bool timeline_bin_is_empty(const struct timeline_bin *bin)
     for (int k = 0; k < TIMELINE_KINDS; k++)
         if (bin->of[k])
             return false;
-    return true;
+    return !bin->longest_ns;
 }
 
 uint64_t timeline_end_s(const struct timeline *t)
@@ -207,27 +236,48 @@ static void take_shape(struct timeline *t, const struct shape *shape)
     t->n = (unsigned)shape->n;
 }
 
-int timeline_add(struct timeline *to, const struct timeline *from)
+/* Add the bins, once the room is reserved. */
+static void add_bins(struct timeline *to, const struct timeline *from,
+                     void (*add)(struct timeline_bin *, const struct timeline_bin *))
 {
     struct shape shape;
 
-    if (!from->n)
-        return 0;
-    if (timeline_reserve(to, from) < 0)
-        return -ENOMEM;
     if (!to->n) {
         memcpy(to->bins, from->bins, from->n * sizeof(*to->bins));
         to->start_s = from->start_s;
         to->width_s = from->width_s;
         to->n = from->n;
-        return 0;
+        return;
     }
     shape = shape_of_sum(to, from);
     take_shape(to, &shape);
     for (unsigned i = 0; i < from->n; i++)
-        bin_add(&to->bins[(from->start_s + i * from->width_s - to->start_s) / to->width_s],
-                &from->bins[i]);
+        add(&to->bins[(from->start_s + i * from->width_s - to->start_s) / to->width_s],
+            &from->bins[i]);
+}
+
+int timeline_add(struct timeline *to, const struct timeline *from)
+{
+    struct timeline_bin bins[TIMELINE_BINS];
+    struct timeline wide = *from;
+
+    if (!from->n)
+        return 0;
+    if (timeline_reserve(to, from) < 0)
+        return -ENOMEM;
+    if (to->n) {
+        wide.bins = memcpy(bins, from->bins, from->n * sizeof(*bins));
+        timeline_widen(&wide, shape_of_sum(to, from).width_s);
+    }
+    add_bins(to, &wide, bin_merge);
     return 0;
+}
+
+void timeline_forget_longest(struct timeline *t)
+{
+    for (unsigned i = 0; i < t->n; i++)
+        t->bins[i].longest_ns = t->bins[i].of[TIMELINE_WAIT] ? TIMELINE_UNKNOWN : 0;
+    trim(t);
 }
 
 int timeline_copy(const struct timeline *from, struct timeline *ret)
@@ -274,11 +324,14 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t total)
 static struct timeline_bin take_share(const struct timeline_bin *what, uint64_t from_ns,
                                       uint64_t to_ns, unsigned __int128 at_ns)
 {
+    uint64_t before = at_ns <= from_ns ? 0 : (uint64_t)at_ns - from_ns;
     struct timeline_bin part = *what;
 
-    for (int k = 0; k < TIMELINE_KINDS && at_ns < to_ns; k++)
-        part.of[k] =
-            at_ns <= from_ns ? 0 : scale(what->of[k], (uint64_t)at_ns - from_ns, to_ns - from_ns);
+    if (at_ns >= to_ns)
+        return part;
+    for (int k = 0; k < TIMELINE_KINDS; k++)
+        part.of[k] = scale(what->of[k], before, to_ns - from_ns);
+    part.longest_ns = scale(what->longest_ns, before, to_ns - from_ns);
     return part;
 }
 
@@ -304,10 +357,18 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
 
         for (int k = 0; k < TIMELINE_KINDS; k++)
             bins[i].of[k] = now.of[k] - done.of[k];
+        bins[i].longest_ns = what->longest_ns == TIMELINE_UNKNOWN
+                                 ? TIMELINE_UNKNOWN
+                                 : now.longest_ns - done.longest_ns;
         done = now;
     }
     trim(&piece);
-    return timeline_add(t, &piece);
+    if (!piece.n)
+        return 0;
+    if (timeline_reserve(t, &piece) < 0)
+        return -ENOMEM;
+    add_bins(t, &piece, bin_add);
+    return 0;
 }
 
 /* --- differences ------------------------------------------------------------------------------ */
@@ -333,6 +394,10 @@ int timeline_diff(const struct timeline *now, const struct timeline *before, str
             }
             bin->of[k] -= before->bins[i].of[k];
         }
+        if (bin->longest_ns != TIMELINE_UNKNOWN)
+            bin->longest_ns -= before->bins[i].longest_ns < bin->longest_ns
+                                   ? before->bins[i].longest_ns
+                                   : bin->longest_ns;
     }
     trim(&diff);
     *ret = diff;
@@ -353,7 +418,7 @@ int timeline_move(struct timeline *from, const struct timeline_bin *what, struct
             bins[i].of[k] = now - done.of[k];
             done.of[k] = now;
         }
-    trim(&piece);
+    timeline_forget_longest(&piece);
     if (to && timeline_add(to, &piece) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < piece.n; i++) {
@@ -362,6 +427,7 @@ int timeline_move(struct timeline *from, const struct timeline_bin *what, struct
         for (int k = 0; k < TIMELINE_KINDS; k++)
             from->bins[at].of[k] -= bins[i].of[k];
     }
-    trim(from);
+    if (piece.n)
+        timeline_forget_longest(from);
     return 0;
 }

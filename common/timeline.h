@@ -2,12 +2,14 @@
 /*
  * The time line of a step (or a job) on a mount: bytes read and written, metadata requests and the
  * time that threads waited, in at most 200 bins of equal width. The sums over the bins are exactly
- * those of the account (io_account_reads, _writes, _meta, _all).
+ * those of the account (io_account_reads, _writes, _meta, _all). Beside these, a bin has the time
+ * that one thread waited: the one that waited longest.
  *
  * Width: a power of two seconds. A time line that does not fit doubles its width and adds pairs of
  * bins. A bin starts at a multiple of its width since 1970 on every node, so that time lines of
  * different steps and nodes are added without rounding. The sum has the coarser width, and the
- * order of the additions does not matter.
+ * order of the additions does not matter, except for the longest wait: it is the maximum at the
+ * width of each addition.
  *
  * Resolution: the counters are read every few seconds (the collector's interval). The
  * difference between two readings is spread evenly over the time between them, so a burst shorter
@@ -17,9 +19,9 @@
  * Clock: the real time of the node at the tag of the step, plus the elapsed time. Setting the clock
  * while a step runs does not change its time line.
  *
- * Memory: a bin has 32 bytes, and only the bins from the first to the last non-empty one are
- * allocated. At most 200 steps x 20 mounts x 200 bins x 32 bytes = 25.6 MB per node, if every step
- * does I/O on every mount all the time; an ordinary step (3 mounts) has at most 19 kB.
+ * Memory: a bin has 40 bytes, and only the bins from the first to the last non-empty one are
+ * allocated. At most 200 steps x 20 mounts x 200 bins x 40 bytes = 32 MB per node, if every step
+ * does I/O on every mount all the time; an ordinary step (3 mounts) has at most 24 kB.
  */
 #ifndef JOBIO_COMMON_TIMELINE_H
 #define JOBIO_COMMON_TIMELINE_H
@@ -36,11 +38,17 @@ enum timeline_kind {
     TIMELINE_WRITE, /* bytes, copy_write included */
     TIMELINE_META,  /* metadata requests; create is part of open */
     TIMELINE_WAIT,  /* ns inside synchronous calls, of all threads */
-    TIMELINE_KINDS
+    TIMELINE_KINDS, /* the above are sums; in lists of numbers the next is longest_ns */
+    TIMELINE_LONGEST = TIMELINE_KINDS,
+    TIMELINE_NUMBERS
 };
+
+/* A longest wait that is not known. */
+#define TIMELINE_UNKNOWN UINT64_MAX
 
 struct timeline_bin {
     uint64_t of[TIMELINE_KINDS];
+    uint64_t longest_ns; /* wait of the thread that waited longest, or TIMELINE_UNKNOWN */
 };
 
 /* A zeroed struct is an empty time line. Otherwise the first and the last bin are not empty. Bin i
@@ -53,13 +61,20 @@ struct timeline {
     struct timeline_bin *bins; /* owned */
 };
 
-/* "read_bytes", "write_bytes", "meta_requests", "wait_ns": as in JSON and in the store. */
+/* "read_bytes", "write_bytes", "meta_requests", "wait_ns", "longest_wait_ns": as in JSON and in the
+ * store. */
 const char *timeline_kind_name(enum timeline_kind kind);
+/* A number of a bin by its kind, for those who list all of them. */
+uint64_t *timeline_number(struct timeline_bin *bin, enum timeline_kind kind);
+/* Number of bins up to the last one that is not 0. The longest wait has at least one; it has none
+ * if it is unknown in any bin. */
+unsigned timeline_length(const struct timeline *t, enum timeline_kind kind);
 bool timeline_is_empty(const struct timeline *t);
 bool timeline_bin_is_empty(const struct timeline_bin *bin);
 /* Its end: start_s + n * width_s. */
 uint64_t timeline_end_s(const struct timeline *t);
-/* The sum over the bins, saturating at UINT64_MAX. */
+/* The sum over the bins, saturating at UINT64_MAX; longest_ns is unknown if it is in one of them.
+ */
 struct timeline_bin timeline_sum(const struct timeline *t);
 /* The sum over the bins that start in [from_s, to_s). With both at multiples of a larger or equal
  * width, this is a bin of the time line at that width, for drawing several on one axis. */
@@ -73,12 +88,15 @@ uint64_t timeline_width(uint64_t interval_ns);
  */
 int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, uint64_t to_ns,
                     const struct timeline_bin *what);
+/* Make the longest wait unknown in all bins in which a thread waited. */
+void timeline_forget_longest(struct timeline *t);
 /* Widen the bins to this width (a power of two), unless they are wider. */
 void timeline_widen(struct timeline *t, uint64_t width_s);
 /* Widen the bins until there are at most `max` (>= 1). */
 void timeline_limit(struct timeline *t, unsigned max);
-/* to += from. 0 or -ENOMEM (nothing is changed). Cannot fail after timeline_reserve() with the same
- * arguments. */
+/* to += from, for different steps or nodes: the longest wait of a bin is the maximum, and unknown
+ * if it is in one of them. 0 or -ENOMEM (nothing is changed). Cannot fail after timeline_reserve()
+ * with the same arguments. */
 int timeline_add(struct timeline *to, const struct timeline *from);
 int timeline_reserve(struct timeline *to, const struct timeline *from);
 int timeline_copy(const struct timeline *from, struct timeline *ret);
@@ -86,7 +104,8 @@ int timeline_copy(const struct timeline *from, struct timeline *ret);
  * -ENOMEM. *ret is written only on success. */
 int timeline_diff(const struct timeline *now, const struct timeline *before, struct timeline *ret);
 /* Move `what` (or everything, if there is less) from a time line to `to`, from each bin in
- * proportion; NULL: drop it. 0 or -ENOMEM (nothing is changed). */
+ * proportion; NULL: drop it. Whose wait was the longest is not known, neither of what is moved nor
+ * of the rest. 0 or -ENOMEM (nothing is changed). */
 int timeline_move(struct timeline *from, const struct timeline_bin *what, struct timeline *to);
 /* Set all members from untrusted input; the `n` bins are copied. -EINVAL if they break a rule above
  * (empty bins at the ends are allowed), -ENOMEM. *ret is written only on success. */

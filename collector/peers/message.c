@@ -27,11 +27,11 @@ void peers_warn(struct peers *peers, const char *key, const char *format, ...)
     peers->hooks.say(LOG_LEVEL_WARNING, text, peers->hooks.arg);
 }
 
-/* Limit of bins in a message: 20 mounts with complete time lines. A bin has at most about 40 bytes
- * in practice, so they take 160 kB of the 720 kB that munge accepts. */
+/* Limit of bins in a message: 20 mounts with complete time lines. A bin has at most about 50 bytes
+ * in practice, so they take 200 kB of the 720 kB that munge accepts. */
 #define MAX_BINS 4000
 /* Limit of bins of all nodes of a job on its first node, per mount: up to 64 nodes have complete
- * time lines. A job with 4,096 nodes takes about 5 MB per mount there. */
+ * time lines. A job with 4,096 nodes takes about 6 MB per mount there. */
 #define JOB_BINS (64 * TIMELINE_BINS)
 #define LEAST_BINS 50
 

@@ -134,7 +134,7 @@ static int spread_calls(struct io_mount *m, const struct followed *f, uint64_t n
     uint64_t *left = &rest->of[TIMELINE_WAIT], age = now_ns - f->started_ns;
     uint64_t length = calls->length_ns < age ? calls->length_ns : age;
     bool fits = *left / calls->length_ns >= calls->calls;
-    struct timeline_bin part = {{0}};
+    struct timeline_bin part = {0};
     int r;
 
     part.of[TIMELINE_WAIT] = fits ? calls->calls * calls->length_ns : *left;

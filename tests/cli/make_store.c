@@ -85,9 +85,10 @@ static void fill_time(struct io_mount *m, uint64_t start_ns, uint64_t elapsed_ns
     struct timeline_bin all = io_account_now(&m->io);
 
     for (int k = 0; k < TIMELINE_KINDS; k++) {
-        struct timeline_bin part = {{0}};
+        struct timeline_bin part = {0};
 
         part.of[k] = all.of[k];
+        part.longest_ns = k == TIMELINE_WAIT ? all.of[k] / 4 : 0;
         check(timeline_spread(&m->timeline, 1, spans[k][0], spans[k][1], &part));
     }
 }

@@ -167,13 +167,15 @@ static void fill_mount(struct io_mounts *mounts, const struct pattern *p, unsign
 
     for (uint64_t s = 0; m && s < ELAPSED_S; s += BIN_S) {
         double reads = p->reads(s, node), writes = p->writes(s, node), metas = p->metas(s, node);
-        const struct timeline_bin what = {
-            {[TIMELINE_READ] = (uint64_t)(p->read * reads * BIN_S),
-             [TIMELINE_WRITE] = (uint64_t)(p->write * writes * BIN_S),
-             [TIMELINE_META] = (uint64_t)(p->meta * metas * BIN_S),
-             [TIMELINE_WAIT] = (uint64_t)(p->wait * (reads + writes + metas) / 2 * BIN_S * 1e9 *
-                                          (node == NODES - 1 ? 2 : 1))}};
+        struct timeline_bin what = {
+            .of = {[TIMELINE_READ] = (uint64_t)(p->read * reads * BIN_S),
+                   [TIMELINE_WRITE] = (uint64_t)(p->write * writes * BIN_S),
+                   [TIMELINE_META] = (uint64_t)(p->meta * metas * BIN_S),
+                   [TIMELINE_WAIT] = (uint64_t)(p->wait * (reads + writes + metas) / 2 * BIN_S *
+                                                1e9 * (node == NODES - 1 ? 2 : 1))}};
 
+        what.longest_ns =
+            what.of[TIMELINE_WAIT] < BIN_S * NS_PER_S ? what.of[TIMELINE_WAIT] : BIN_S * NS_PER_S;
         (void)timeline_spread(&m->timeline, BIN_S, (START_S + s) * NS_PER_S,
                               (START_S + s + BIN_S) * NS_PER_S, &what);
     }

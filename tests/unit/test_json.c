@@ -354,7 +354,7 @@ static void test_page_names_every_field(void **state)
 /* Checkpoints on the first mount, whose thread waits 4 s in each. */
 static void test_write_bursts(void **state)
 {
-    const struct timeline_bin write = {{0, 3000000, 0, SECONDS(4)}};
+    const struct timeline_bin write = {.of = {0, 3000000, 0, SECONDS(4)}};
     _job_ *job = sample_job();
     struct io_mount *m = &job->mounts.items[0];
     _json_ *without = report_json(job, REPORT_TIMELINE), *with = NULL, *wire = NULL;

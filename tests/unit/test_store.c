@@ -124,7 +124,8 @@ static void test_time_lines(void **state)
 
     (void)state;
     for (int i = 0; i < TIMELINE_BINS; i++)
-        bins[i] = (struct timeline_bin){{UINT64_MAX / 512, (uint64_t)(i == 7), 0, (uint64_t)i}};
+        bins[i] =
+            (struct timeline_bin){.of = {UINT64_MAX / 512, (uint64_t)(i == 7), 0, (uint64_t)i}};
     for (uint32_t n = 0; n < 2; n++) {
         step_make(&step, n, NOW, 5);
         timeline_clear(&step.mounts.items[0].timeline);

@@ -27,7 +27,7 @@ static void check_rules(const struct timeline *t)
 
 static void spread(struct timeline *t, uint64_t from_ns, uint64_t to_ns, uint64_t read)
 {
-    struct timeline_bin what = {{read, read / 3, read / 7, read * 1000}};
+    struct timeline_bin what = {.of = {read, read / 3, read / 7, read * 1000}};
 
     assert_int_equal(timeline_spread(t, 1, from_ns, to_ns, &what), 0);
     check_rules(t);
@@ -59,7 +59,7 @@ static void test_even_over_the_interval(void **state)
 static void test_parts_of_bins_and_remainders(void **state)
 {
     CLEANUP(timeline_clear) struct timeline t = {0};
-    const struct timeline_bin seven = {{7, 0, 1, 3}};
+    const struct timeline_bin seven = {.of = {7, 0, 1, 3}};
 
     (void)state;
     /* Half a bin, a complete bin, half a bin: 7 = 1.75 + 3.5 + 1.75, rounded down as it adds up. */
@@ -225,7 +225,7 @@ static void test_growing_is_exact(void **state)
 static void test_saturates(void **state)
 {
     CLEANUP(timeline_clear) struct timeline t = {0};
-    const struct timeline_bin most = {{UINT64_MAX, 1, 0, UINT64_MAX}};
+    const struct timeline_bin most = {.of = {UINT64_MAX, 1, 0, UINT64_MAX}};
 
     (void)state;
     assert_int_equal(timeline_spread(&t, 1, S(5), S(9), &most), 0);
@@ -262,7 +262,7 @@ static void test_diff(void **state)
 static void test_move(void **state)
 {
     CLEANUP(timeline_clear) struct timeline from = {0}, to = {0}, all = {0};
-    const struct timeline_bin some = {{100, 7, 3, 12345}};
+    const struct timeline_bin some = {.of = {100, 7, 3, 12345}};
     struct timeline_bin rest;
 
     (void)state;
@@ -279,13 +279,71 @@ static void test_move(void **state)
     assert_int_equal(rest.of[TIMELINE_META], 1001 / 7 - 3);
     assert_int_equal(timeline_sum(&to).of[TIMELINE_READ], 155);
     /* Nothing has moved in time. */
-    rest = (struct timeline_bin){{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    rest = (struct timeline_bin){.of = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     assert_int_equal(timeline_move(&from, &rest, &to), 0);
     assert_true(timeline_is_empty(&from));
     check_rules(&from);
+    /* Whose wait was the longest is not known any more. */
+    assert_true(to.bins[0].longest_ns == TIMELINE_UNKNOWN);
+    timeline_forget_longest(&to);
+    timeline_forget_longest(&all);
     assert_same(&to, &all);
     assert_int_equal(timeline_move(&to, &rest, NULL), 0);
     assert_true(timeline_is_empty(&to));
+}
+
+static void longest(struct timeline *t, uint64_t from_s, uint64_t to_s, uint64_t longest_ns)
+{
+    const struct timeline_bin what = {.longest_ns = longest_ns};
+
+    assert_int_equal(timeline_spread(t, 1, S(from_s), S(to_s), &what), 0);
+    check_rules(t);
+}
+
+/* On one time line it is added, from one bin to the next too; of two it is the maximum. */
+static void test_longest(void **state)
+{
+    CLEANUP(timeline_clear) struct timeline a = {0}, b = {0}, turn = {0};
+
+    (void)state;
+    longest(&a, 100, 102, S(1));
+    longest(&a, 100, 101, 7);
+    assert_int_equal(a.bins[0].longest_ns, S(1) / 2 + 7);
+    assert_int_equal(a.bins[1].longest_ns, S(1) / 2);
+    longest(&turn, 102, 103, S(1)); /* another thread waits when the first does not */
+    longest(&b, 100, 101, S(1));
+    assert_int_equal(timeline_add(&a, &b), 0);
+    assert_int_equal(a.bins[0].longest_ns, S(1));
+    assert_int_equal(timeline_add(&a, &turn), 0);
+    assert_int_equal(timeline_sum(&a).longest_ns, S(2) + S(1) / 2);
+    timeline_widen(&b, 4);
+    assert_int_equal(timeline_add(&a, &b), 0); /* at the width of the sum */
+    assert_int_equal(a.n, 1);
+    assert_int_equal(a.bins[0].longest_ns, S(2) + S(1) / 2);
+}
+
+static void test_longest_is_unknown(void **state)
+{
+    CLEANUP(timeline_clear) struct timeline old = {0}, known = {0}, sum = {0};
+
+    (void)state;
+    spread(&old, S(100), S(102), 500);
+    assert_int_equal(timeline_length(&old, TIMELINE_LONGEST), 1); /* it is known: 0 */
+    timeline_forget_longest(&old);
+    assert_true(timeline_sum(&old).longest_ns == TIMELINE_UNKNOWN);
+    assert_int_equal(timeline_length(&old, TIMELINE_LONGEST), 0);
+    longest(&known, 101, 104, S(3));
+    assert_int_equal(timeline_length(&known, TIMELINE_LONGEST), 3);
+    for (int first = 0; first < 2; first++) {
+        assert_int_equal(timeline_add(&sum, first ? &old : &known), 0);
+        assert_int_equal(timeline_add(&sum, first ? &known : &old), 0);
+        assert_true(sum.bins[1].longest_ns == TIMELINE_UNKNOWN);
+        assert_int_equal(sum.bins[3].longest_ns, S(1));
+        timeline_clear(&sum);
+    }
+    longest(&known, 102, 103, TIMELINE_UNKNOWN);
+    assert_true(timeline_between(&known, 102, 103).longest_ns == TIMELINE_UNKNOWN);
+    assert_int_equal(timeline_between(&known, 103, 105).longest_ns, S(1));
 }
 
 static void test_limit(void **state)
@@ -310,7 +368,8 @@ static void test_limit(void **state)
 
 static void test_set_checks(void **state)
 {
-    static const struct timeline_bin none[TIMELINE_BINS + 1], two[4] = {{{0}}, {{1}}, {{2}}};
+    static const struct timeline_bin none[TIMELINE_BINS + 1],
+        two[4] = {{.of = {0}}, {.of = {1}}, {.of = {2}}};
     CLEANUP(timeline_clear) struct timeline t = {0};
 
     (void)state;
@@ -384,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_saturates),
         cmocka_unit_test(test_diff),
         cmocka_unit_test(test_move),
+        cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_longest_is_unknown),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_set_checks),
         cmocka_unit_test(test_widths),

@@ -84,9 +84,10 @@ static void test_bursts(void **state)
     _free_ char *text = NULL, *narrow = NULL;
 
     (void)state;
-    spread(t, 1001, 1005, (struct timeline_bin){{KIB(4), 0, 0, SECONDS(4)}});
+    spread(t, 1001, 1005, (struct timeline_bin){.of = {KIB(4), 0, 0, SECONDS(4)}});
     for (unsigned i = 1; i <= 4; i++)
-        spread(t, 1000 + 60 * i, 1005 + 60 * i, (struct timeline_bin){{0, GIB(3), 0, SECONDS(5)}});
+        spread(t, 1000 + 60 * i, 1005 + 60 * i,
+               (struct timeline_bin){.of = {0, GIB(3), 0, SECONDS(5)}});
     account(job);
     job->longest_wait_ns = SECONDS(24);
     job->nodes_expected = job->nodes_reported = 1;
@@ -108,7 +109,7 @@ static void test_heights(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 8; i++)
-        spread(t, 1000 + i, 1001 + i, (struct timeline_bin){{reads[i], 0, 3, 0}});
+        spread(t, 1000 + i, 1001 + i, (struct timeline_bin){.of = {reads[i], 0, 3, 0}});
     account(job);
     text = report_timeline_text(job, 80, true);
     ascii = report_timeline_text(job, 80, false);
@@ -173,7 +174,8 @@ static void test_every_width(void **state)
         for (unsigned m = 0; m < 12; m++) {
             snprintf(name, sizeof(name), "/m\033[31m/%u/a/rather/long/name/of/a/mount/point", m);
             spread(line(job, name), 1795168801, 1795168801 + lengths[i] / (m + 1),
-                   (struct timeline_bin){{UINT64_MAX / 4 >> 4 * m, m, UINT64_MAX / 4, SECONDS(m)}});
+                   (struct timeline_bin){
+                       .of = {UINT64_MAX / 4 >> 4 * m, m, UINT64_MAX / 4, SECONDS(m)}});
         }
         account(job);
         for (size_t columns = 24; columns < 260; columns += columns < 90 ? 1 : 13) {
@@ -200,7 +202,7 @@ static void test_what_is_lacking(void **state)
     _free_ char *text = NULL;
 
     (void)state;
-    spread(line(job, "/scratch"), 1000, 1050, (struct timeline_bin){{4000, 0, 0, 0}});
+    spread(line(job, "/scratch"), 1000, 1050, (struct timeline_bin){.of = {4000, 0, 0, 0}});
     account(job);
     text = report_timeline_text(job, 80, true);
     assert_null(strstr(text, "not on the time line"));
@@ -228,10 +230,10 @@ static void test_top(void **state)
 
     (void)state;
     assert_int_equal(summary_busiest(&job->mounts, top, 4), 0);
-    spread(line(job, "/wide"), 0, 4096, (struct timeline_bin){{0, 0, 0, SECONDS(4096)}});
-    spread(line(job, "/narrow"), 1000, 1004, (struct timeline_bin){{0, 0, 0, SECONDS(2)}});
-    spread(line(job, "/narrow"), 1001, 1003, (struct timeline_bin){{7, 0, 0, SECONDS(6)}});
-    spread(line(job, "/async"), 1001, 1002, (struct timeline_bin){{99, 0, 0, 0}});
+    spread(line(job, "/wide"), 0, 4096, (struct timeline_bin){.of = {0, 0, 0, SECONDS(4096)}});
+    spread(line(job, "/narrow"), 1000, 1004, (struct timeline_bin){.of = {0, 0, 0, SECONDS(2)}});
+    spread(line(job, "/narrow"), 1001, 1003, (struct timeline_bin){.of = {7, 0, 0, SECONDS(6)}});
+    spread(line(job, "/async"), 1001, 1002, (struct timeline_bin){.of = {99, 0, 0, 0}});
     assert_int_equal(summary_busiest(&job->mounts, top, 4), 4);
     assert_string_equal(top[0].mount->mount, "/narrow"); /* 3.5 threads waited */
     assert_int_equal(top[0].start_s, 1001);
