@@ -55,6 +55,7 @@ static void fill_time(struct io_mount *m)
 
         for (int k = 0; k < TIMELINE_KINDS && i + 1 < ARRAY_SIZE(spans); k++)
             part.of[k] = all.of[k] / 10 * spans[i].tenths;
+        part.longest_ns = part.of[TIMELINE_WAIT] / 2;
         for (int k = 0; k < TIMELINE_KINDS; k++)
             rest.of[k] -= part.of[k];
         assert_int_equal(timeline_spread(&m->timeline, 8, start + SECONDS(spans[i].from_s),

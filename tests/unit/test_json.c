@@ -354,7 +354,7 @@ static void test_page_names_every_field(void **state)
 /* Checkpoints on the first mount, whose thread waits 4 s in each. */
 static void test_write_bursts(void **state)
 {
-    const struct timeline_bin write = {.of = {0, 3000000, 0, SECONDS(4)}};
+    const struct timeline_bin write = {{0, 3000000, 0, SECONDS(4)}, SECONDS(3)};
     _job_ *job = sample_job();
     struct io_mount *m = &job->mounts.items[0];
     _json_ *without = report_json(job, REPORT_TIMELINE), *with = NULL, *wire = NULL;
@@ -368,12 +368,35 @@ static void test_write_bursts(void **state)
     assert_false(json_object_object_get_ex(at(without, "/mounts/0"), "write_bursts", NULL));
     with = report_json(job, REPORT_TIMELINE);
     wire = report_json(job, REPORT_TIMELINE | REPORT_WIRE);
-    /* The longest thread waited 300 s of 400 s. */
     check_at(with, "/mounts/0/write_bursts",
              "{\"count\":5,\"every_s\":80,\"longest_s\":8,\"bytes\":15000000,"
              "\"wait_ns\":20000000000,\"stall_ns\":15000000000}");
     assert_false(json_object_object_get_ex(at(wire, "/mounts/0"), "write_bursts", NULL));
     check_page(with);
+}
+
+/* A time line without the longest wait, as of older releases, or with some of it unknown. */
+static void test_longest_wait(void **state)
+{
+    _job_ *job = sample_job();
+    _job_ *back = NULL;
+    struct timeline *t = &job->mounts.items[0].timeline;
+    _json_ *known = report_json(job, REPORT_TIMELINE), *unknown = NULL, *none = NULL;
+    struct error error;
+
+    (void)state;
+    assert_non_null(at(known, "/mounts/0/timeline/longest_wait_ns"));
+    for (unsigned i = 0; i < t->n; i++)
+        t->bins[i].longest_ns = 0;
+    none = report_json(job, REPORT_TIMELINE);
+    check_at(none, "/mounts/0/timeline/longest_wait_ns", "[0]");
+    t->bins[0].longest_ns = TIMELINE_UNKNOWN;
+    unknown = report_json(job, REPORT_TIMELINE | REPORT_WIRE);
+    assert_false(
+        json_object_object_get_ex(at(unknown, "/mounts/0/timeline"), "longest_wait_ns", NULL));
+    assert_int_equal(report_json_parse(unknown, &back, &error), 0);
+    timeline_forget_longest(t);
+    assert_memory_equal(back->mounts.items[0].timeline.bins, t->bins, t->n * sizeof(*t->bins));
 }
 
 static void test_time_line_on_request(void **state)
@@ -590,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_mpi_of_steps),
         cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_write_bursts),
+        cmocka_unit_test(test_longest_wait),
         cmocka_unit_test(test_time_line_on_request),
         cmocka_unit_test(test_run_has_its_command),
         cmocka_unit_test(test_bad_names_do_not_get_through),
