@@ -31,3 +31,5 @@ JOIN step AS s ON s.job_id = j.id
 JOIN mpi AS m ON m.step_id = s.id
 WHERE j.expired = 0
 GROUP BY j.id, m.class;
+-- The longest wait of one thread, over time.
+ALTER TABLE timeline ADD COLUMN longest_wait_ns TEXT;

@@ -9,7 +9,8 @@ SELECT 1000 + ifnull((
     FROM io WHERE step_id = ?1), 0)
   + ifnull((
     SELECT sum(40 + ifnull(length(read_bytes), 0) + ifnull(length(write_bytes), 0)
-        + ifnull(length(meta_requests), 0) + ifnull(length(wait_ns), 0))
+        + ifnull(length(meta_requests), 0) + ifnull(length(wait_ns), 0)
+        + ifnull(length(longest_wait_ns), 0))
     FROM timeline WHERE step_id = ?1), 0)
   + ifnull((
     SELECT sum(80 + ifnull(length(size_log2), 0) + ifnull(length(latency_log2), 0))

@@ -124,8 +124,8 @@ static void test_time_lines(void **state)
 
     (void)state;
     for (int i = 0; i < TIMELINE_BINS; i++)
-        bins[i] =
-            (struct timeline_bin){.of = {UINT64_MAX / 512, (uint64_t)(i == 7), 0, (uint64_t)i}};
+        bins[i] = (struct timeline_bin){{UINT64_MAX / 512, (uint64_t)(i == 7), 0, (uint64_t)i},
+                                        (uint64_t)i / 2};
     for (uint32_t n = 0; n < 2; n++) {
         step_make(&step, n, NOW, 5);
         timeline_clear(&step.mounts.items[0].timeline);
@@ -155,6 +155,34 @@ static void test_time_lines(void **state)
     assert_int_equal(store_jobs(opened, "linux", 7, false, UINT32_MAX, &found, &error), -EBADMSG);
     assert_ok(store_exec(opened, "DELETE FROM job", &error), error);
     assert_int_equal(count("SELECT count(*) FROM timeline"), 0);
+    job_account_destroy(job);
+}
+
+/* Whose wait was the longest is unknown in stores of older releases. */
+static void test_longest_wait(void **state)
+{
+    struct job_account *job = job_make(7, NOW), **found = NULL;
+    struct step_account step;
+    struct timeline *t = NULL;
+    struct error error;
+
+    (void)state;
+    step_make(&step, 0, NOW, 5);
+    t = &step.mounts.items[0].timeline;
+    for (unsigned i = 0; i < t->n; i++)
+        t->bins[i].longest_ns = 0;
+    put_rows(job, &step, true);
+    found = jobs_found(7, false, UINT32_MAX);
+    assert_int_equal(timeline_sum(&found[0]->mounts.items[0].timeline).longest_ns, 0);
+    store_jobs_free(found);
+    timeline_forget_longest(t);
+    put_rows(job, &step, true);
+    assert_int_equal(count("SELECT count(*) FROM timeline WHERE longest_wait_ns IS NULL"), 1);
+    found = jobs_found(7, false, UINT32_MAX);
+    assert_same_mount(&found[0]->steps[0].mounts.items[0], &step.mounts.items[0]);
+    store_jobs_free(found);
+    step_account_clear(&step);
+    assert_ok(store_exec(opened, "DELETE FROM job", &error), error);
     job_account_destroy(job);
 }
 
@@ -541,6 +569,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_round_trip),
         STORE_TEST(test_time_lines),
+        STORE_TEST(test_longest_wait),
         STORE_TEST(test_peaks_of_the_job),
         STORE_TEST(test_sums_hold_a_step_once),
         STORE_TEST(test_final_row_that_changes),

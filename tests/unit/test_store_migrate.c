@@ -23,7 +23,8 @@ static int64_t number(struct store *store, const char *text)
 /* What versions 6, 5, 4, 3 and 2 added. */
 #define DROP_6                                                    \
     "DROP VIEW v_step_mpi; DROP VIEW v_job_mpi; DROP TABLE mpi; " \
-    "ALTER TABLE step DROP COLUMN mpi_incomplete; "
+    "ALTER TABLE step DROP COLUMN mpi_incomplete; "               \
+    "ALTER TABLE timeline DROP COLUMN longest_wait_ns; "
 #define DROP_5                                                                   \
     "DROP VIEW v_job; ALTER TABLE job DROP COLUMN slurm_state; ALTER TABLE job " \
     "DROP COLUMN exit_code; ALTER TABLE job DROP COLUMN exit_signal; "           \
@@ -166,6 +167,21 @@ static char *mount_sums(struct store *store)
     assert_non_null(text);
     (void)sqlite3_finalize(row);
     return text;
+}
+
+/* Migrate a store of version 5: whose wait was the longest is not known. */
+static void test_store_of_version_5(void **state)
+{
+    char *fresh = fresh_shape();
+    struct store *store;
+
+    (void)state;
+    store_sql(DROP_6 "PRAGMA user_version = 5");
+    store = open_store(&directory);
+    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_non_null(strstr(fresh, "column timeline.longest_wait_ns TEXT 0 NULL 0 0"));
+    assert_shape(store, fresh);
+    store_close(store);
 }
 
 /* Migrate a store of version 4: how its jobs ended is not known. */
