@@ -151,6 +151,7 @@ static int ops_parse(struct json_object *document, struct sink_io *io, struct er
     return r < 0 ? error_errno(error, r, "the operations of a row") : 0;
 }
 
+/* Returns the number of bins, or -EBADMSG. Raises *n to it. */
 static int bins_parse(struct json_object *array, enum timeline_kind kind,
                       struct timeline_bin bins[TIMELINE_BINS], size_t *n)
 {
@@ -160,10 +161,11 @@ static int bins_parse(struct json_object *array, enum timeline_kind kind,
     if (length > TIMELINE_BINS)
         return -EBADMSG;
     for (size_t i = 0; i < length; i++)
-        bins[i].of[kind] = json_object_get_uint64(json_object_array_get_idx(array, i));
+        *timeline_number(&bins[i], kind) =
+            json_object_get_uint64(json_object_array_get_idx(array, i));
     if (length > *n)
         *n = length;
-    return 0;
+    return (int)length;
 }
 
 static struct json_object *timeline_member(struct json_object *document, const char *name)
@@ -181,15 +183,19 @@ static int timeline_parse(struct json_object *document, struct timeline *ret, st
     struct timeline_bin bins[TIMELINE_BINS] = {0};
     uint64_t start_s = json_object_get_uint64(timeline_member(document, "start_s"));
     uint64_t width_s = json_object_get_uint64(timeline_member(document, "width_s"));
+    bool is_known;
     size_t n = 0;
     int r = 0;
 
     if (!width_s) /* there is none, or the table is older */
         return 0;
-    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS && r == 0; kind++)
+    for (enum timeline_kind kind = 0; kind < TIMELINE_NUMBERS && r >= 0; kind++)
         r = bins_parse(timeline_member(document, timeline_kind_name(kind)), kind, bins, &n);
-    if (r == 0)
+    is_known = r > 0; /* the longest wait is the last array; it has a bin if it is known */
+    if (r >= 0)
         r = timeline_set(ret, start_s, width_s, bins, n);
+    if (r == 0 && !is_known)
+        timeline_forget_longest(ret);
     if (r == -ENOMEM)
         return error_errno(error, r, "the time line of a row");
     return r < 0 ? error_set(error, -EBADMSG, "the time line of a row cannot be read") : 0;

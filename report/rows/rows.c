@@ -159,12 +159,10 @@ static struct json_object *bins_json(struct tree *tree, const struct timeline *t
                                      enum timeline_kind kind)
 {
     struct json_object *array = tree_array(tree);
-    unsigned n = t->n;
+    unsigned n = timeline_length(t, kind);
 
-    while (n && !t->bins[n - 1].of[kind])
-        n--;
     for (unsigned i = 0; i < n; i++)
-        tree_add(tree, array, number_json(t->bins[i].of[kind]));
+        tree_add(tree, array, number_json(*timeline_number(&t->bins[i], kind)));
     return array;
 }
 
@@ -176,7 +174,7 @@ static void put_timeline(struct tree *tree, struct json_object *root, const stru
         return;
     tree_put(tree, root, "timeline_start_s", number_json(t->start_s));
     tree_put(tree, root, "timeline_width_s", number_json(t->width_s));
-    for (enum timeline_kind kind = 0; kind < TIMELINE_KINDS; kind++) {
+    for (enum timeline_kind kind = 0; kind < TIMELINE_NUMBERS; kind++) {
         (void)snprintf(name, sizeof(name), "timeline_%s", timeline_kind_name(kind));
         tree_put(tree, root, name, bins_json(tree, t, kind));
     }

@@ -98,6 +98,7 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     timeline_write_bytes Array(UInt64),
     timeline_meta_requests Array(UInt64),
     timeline_wait_ns Array(UInt64),
+    timeline_longest_wait_ns Array(UInt64),
     slurm_state String,
     exit_code UInt32,
     exit_signal UInt32,

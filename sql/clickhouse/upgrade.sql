@@ -20,7 +20,9 @@ ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_meta_requests Array(UInt6
     AFTER timeline_write_bytes;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_wait_ns Array(UInt64)
     AFTER timeline_meta_requests;
-ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS slurm_state String AFTER timeline_wait_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS timeline_longest_wait_ns Array(UInt64)
+    AFTER timeline_wait_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS slurm_state String AFTER timeline_longest_wait_ns;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_code UInt32 AFTER slurm_state;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_signal UInt32 AFTER exit_code;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_known UInt8 AFTER exit_signal;

@@ -23,7 +23,7 @@ SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, so
        op_bytes, op_errors, op_time_ns, op_max_ns, op_peak_bytes_per_s,
        op_peak_requests_per_s, op_job_peak_bytes_per_s, op_job_peak_requests_per_s, op_size_log2,
        op_latency_log2, op_errno, timeline_start_s, timeline_width_s, timeline_read_bytes,
-       timeline_write_bytes, timeline_meta_requests, timeline_wait_ns,
+       timeline_write_bytes, timeline_meta_requests, timeline_wait_ns, timeline_longest_wait_ns,
        slurm_state, exit_code, exit_signal, exit_known,
        arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (

@@ -96,6 +96,7 @@ void rig_make_old_table(void)
                                         "timeline_write_bytes",
                                         "timeline_meta_requests",
                                         "timeline_wait_ns",
+                                        "timeline_longest_wait_ns",
                                         "slurm_state",
                                         "exit_code",
                                         "exit_signal",

@@ -245,6 +245,38 @@ static void test_sink_row(void **state)
     json_object_put(document);
 }
 
+static void assert_time_line_survives(struct job_account *job)
+{
+    const struct timeline *t = &job->steps[0].mounts.items[0].timeline;
+    _free_ char *text = write_row(job, SINK_CLICKHOUSE);
+    struct json_object *document = json_tokener_parse(text);
+    struct sink_io io CLEANUP(sink_io_clear) = {0};
+    struct sink_row row;
+    struct error error;
+
+    assert_ok(sink_row_parse(document, &row, &io, &error), error);
+    assert_int_equal(io.timeline.n, t->n);
+    assert_memory_equal(io.timeline.bins, t->bins, t->n * sizeof(*t->bins));
+    json_object_put(document);
+}
+
+/* With the longest wait, also if it is 0, and without it, as in rows of older releases. */
+static void test_time_line_of_a_row(void **state)
+{
+    struct timeline_bin what = {{7, 8, 9, 10000}, 5000};
+    _job_ *job = make_job();
+    struct timeline *t = &job->steps[0].mounts.items[0].timeline;
+
+    (void)state;
+    assert_int_equal(timeline_spread(t, 1, NOW, NOW + 3 * SECOND, &what), 0);
+    assert_time_line_survives(job);
+    for (unsigned i = 0; i < t->n; i++)
+        t->bins[i].longest_ns = 0;
+    assert_time_line_survives(job);
+    timeline_forget_longest(t);
+    assert_time_line_survives(job);
+}
+
 /* sql/clickhouse/schema.sql has a column for every key of a row, and no other. */
 static void test_clickhouse_columns(void **state)
 {
@@ -426,6 +458,7 @@ int main(void)
         STORE_TEST(test_store_columns_have_their_names),
         STORE_TEST(test_node_totals),
         cmocka_unit_test(test_sink_row),
+        cmocka_unit_test(test_time_line_of_a_row),
         cmocka_unit_test(test_clickhouse_columns),
         cmocka_unit_test(test_bulk),
         cmocka_unit_test(test_metrics),
