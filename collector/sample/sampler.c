@@ -81,6 +81,8 @@ static void followed_destroy(struct followed *f)
     io_mounts_clear(&f->fresh);
     io_mounts_clear(&f->before);
     io_mounts_clear(&f->wraps);
+    slices_clear(&f->slices);
+    slices_clear(&f->fresh_slices);
     meter_destroy(f->meter);
     free(f);
 }
@@ -280,6 +282,7 @@ int sampler_add(struct sampler *sampler, uint32_t step, uint64_t started_ns, uin
     f->started_ns = f->read_ns = f->timed_ns = started_ns;
     f->real_ns = real_ns;
     f->shards = 1;
+    f->slices_known = !before;
     f->meter = meter_create(sampler->interval_ns, started_ns);
     if (!f->meter || (before && followed_resume(f, before, probe_blind(sampler->probe)) < 0) ||
         completeness_merge(&f->causes, &sampler->gap) < 0 ||
@@ -330,6 +333,18 @@ static bool may_label(const struct sampler *sampler, const char *fstype)
     return false;
 }
 
+static int add_slices(struct followed *f, const struct io_mount *m,
+                      const struct probe_slice *slices)
+{
+    size_t at = (size_t)(m - f->fresh.items);
+    int r = slices_reserve(&f->fresh_slices, at + 1);
+
+    for (int i = 0; i < PROBE_SLICES && r == 0; i++)
+        if (slices[i].wait_ns)
+            slices_raise(&f->fresh_slices.items[at], slices[i].slice, slices[i].wait_ns);
+    return r;
+}
+
 static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
                        const struct io_cache *cache, const struct probe_slice *slices, void *arg)
 {
@@ -338,7 +353,6 @@ static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
     struct mount_name name;
     struct io_mount *m;
 
-    (void)slices;
     if (!f || f->finished)
         return 0;
     name = mounts_find(sampler->mounts, step, dev);
@@ -350,7 +364,7 @@ static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
     m->dev = dev;
     if (!(io_unsupported_on(name.fstype) & IO_CACHE))
         io_cache_add(&m->cache, cache);
-    return io_account_add(&m->io, io);
+    return add_slices(f, m, slices) < 0 ? -ENOMEM : io_account_add(&m->io, io);
 }
 
 /* Too many CPUs for the shards of the step: take more shards. */
@@ -421,6 +435,10 @@ static int followed_update(struct sampler *sampler, struct followed *f,
     io_mounts_clear(&f->mounts);
     f->mounts = f->fresh;
     f->fresh = (struct io_mounts){0};
+    slices_clear(&f->slices);
+    f->slices = f->fresh_slices;
+    f->fresh_slices = (struct slices_list){0};
+    f->slices_known = !r;
     meter_start(f->meter);
     if (!r)
         r = meter_add(f->meter, &f->mounts);
@@ -433,6 +451,7 @@ static void start_pass(const struct sampler *sampler, struct followed *f,
                        const struct reading *reading)
 {
     io_mounts_clear(&f->fresh);
+    slices_clear(&f->fresh_slices);
     if (!is_wanted(reading, f))
         return;
     f->unnamed = false;

@@ -14,6 +14,20 @@ struct unnamed {
     unsigned wait, pause; /* readings until the next attempt; between the last one and that */
 };
 
+/* The longest wait of one thread on a mount, in each of the last slices: 275 s. */
+#define SLICES_KEPT 64
+struct slices {
+    uint64_t newest;               /* 0: none */
+    uint64_t wait_ns[SLICES_KEPT]; /* of slice n at n % SLICES_KEPT; at most PROBE_SLICE_NS */
+    uint64_t earlier_ns; /* how much longer a thread was waiting when the oldest one started */
+};
+
+/* Those of each mount of a list. A zeroed struct is an empty list. */
+struct slices_list {
+    struct slices *items; /* owned */
+    size_t n;
+};
+
 struct followed {
     uint32_t step;
     bool finished;
@@ -22,9 +36,11 @@ struct followed {
     uint64_t timed_ns;      /* the reading that the time lines end at */
     struct probe_step last; /* the state of the step in the maps, beside its counters */
     unsigned shards;
-    struct completeness causes; /* that are not counted in the maps */
-    struct io_mounts mounts;    /* without peaks */
-    struct io_mounts fresh;     /* of the current pass */
+    struct completeness causes;              /* that are not counted in the maps */
+    struct io_mounts mounts;                 /* without peaks */
+    struct io_mounts fresh;                  /* of the current pass */
+    struct slices_list slices, fresh_slices; /* of these mounts */
+    bool slices_known; /* `slices` is of the last reading, and nothing is missing before it */
     struct meter *meter;
     struct io_mounts before; /* time lines of an earlier process, until the first reading */
     struct io_mounts wraps;  /* add this to its histograms since an earlier process; n 0: nothing */
@@ -59,6 +75,31 @@ int mount_names_learn(struct sampler *sampler, struct error *error);
 /* At the start of a reading: look super blocks without a name up in the tables of other tasks. */
 void mount_names_retry(struct sampler *sampler);
 void mount_names_forget(struct sampler *sampler, uint32_t step);
+
+/* The time of the node's clock at this moment (CLOCK_BOOTTIME), at least that of the start. */
+uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
+
+/* --- slices.c: the longest wait over time ------------------------------------------------------
+ */
+/* Without a reading for longer than this, slices are lost. */
+#define SLICES_GAP_NS ((PROBE_SLICES - 2) * PROBE_SLICE_NS)
+/* One thread waited as long in this slice and, if that is more than a slice, before it. */
+void slices_raise(struct slices *s, uint64_t slice, uint64_t wait_ns);
+void slices_merge(struct slices *to, const struct slices *from);
+uint64_t slices_wait_ns(const struct slices *s, uint64_t slice); /* 0: none, or not kept */
+/* The time between two readings. */
+struct slices_span {
+    const struct followed *followed;
+    uint64_t from_ns, to_ns; /* CLOCK_BOOTTIME */
+    uint64_t width_s;        /* of bins, at least */
+};
+/* Add to a time line by what the slices of this reading exceed those of the last one. 0 or -ENOMEM.
+ */
+int slices_spread(struct timeline *t, const struct slices_span *span, const struct slices *now,
+                  const struct slices *before);
+/* Make room for n mounts. 0 or -ENOMEM. */
+int slices_reserve(struct slices_list *list, size_t n);
+void slices_clear(struct slices_list *list);
 
 /* --- missed.c: events that the programs missed ------------------------------------------------ */
 int missed_set(struct sampler *sampler, const struct probe_hook *hooks, size_t n);

@@ -9,6 +9,9 @@
  * twelve threads that waited for 5 s. Their number is that of the histogram's buckets that end
  * after that time; their duration is the end of the bucket, or the longest call if that is
  * shorter: exact for the longest call, at most twice too long for others.
+ *
+ * The longest wait of one thread is counted by slices of time (slices.c). It is unknown for the
+ * time that another process counted and has not stored, and if the last reading is too long ago.
  */
 #include <string.h>
 
@@ -19,10 +22,11 @@ static struct timeline_bin subtract(struct timeline_bin a, struct timeline_bin b
 {
     for (int k = 0; k < TIMELINE_KINDS; k++)
         a.of[k] = a.of[k] > b.of[k] ? a.of[k] - b.of[k] : 0;
+    a.longest_ns = 0;
     return a;
 }
 
-/* The I/O of the mount that is not on its time line yet. */
+/* The I/O of the mount that is not on its time line yet, without the longest wait. */
 static struct timeline_bin missing(const struct io_mount *m)
 {
     return subtract(io_account_now(&m->io), timeline_sum(&m->timeline));
@@ -34,7 +38,7 @@ static struct timeline_bin misplaced(const struct io_mount *m)
     return subtract(timeline_sum(&m->timeline), io_account_now(&m->io));
 }
 
-static uint64_t real_time(const struct followed *f, uint64_t boot_ns)
+uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns)
 {
     return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
 }
@@ -48,8 +52,9 @@ int timelines_resume(struct followed *f, const struct step_account *stored)
     for (size_t i = 0; i < f->before.n && !r; i++) {
         struct timeline_bin rest = missing(&f->before.items[i]);
 
-        r = timeline_spread(&f->before.items[i].timeline, 1, f->real_ns, real_time(f, f->timed_ns),
-                            &rest);
+        rest.longest_ns = rest.of[TIMELINE_WAIT] ? TIMELINE_UNKNOWN : 0;
+        r = timeline_spread(&f->before.items[i].timeline, 1, f->real_ns,
+                            followed_real_ns(f, f->timed_ns), &rest);
     }
     return r;
 }
@@ -77,6 +82,7 @@ static bool may_take(const struct io_mount *m, uint64_t dev, enum preference pre
 static int move_to_lacking(struct io_mounts *fresh, struct timeline *from, uint64_t dev,
                            struct timeline_bin what)
 {
+    what.longest_ns = 0;
     for (int preference = SAME_DEVICE; preference <= ANY; preference++)
         for (size_t i = 0; i < fresh->n && !timeline_bin_is_empty(&what); i++) {
             struct io_mount *to = &fresh->items[i];
@@ -134,12 +140,12 @@ static int spread_calls(struct io_mount *m, const struct followed *f, uint64_t n
     uint64_t *left = &rest->of[TIMELINE_WAIT], age = now_ns - f->started_ns;
     uint64_t length = calls->length_ns < age ? calls->length_ns : age;
     bool fits = *left / calls->length_ns >= calls->calls;
-    struct timeline_bin part = {0};
+    struct timeline_bin part = {.longest_ns = rest->longest_ns};
     int r;
 
     part.of[TIMELINE_WAIT] = fits ? calls->calls * calls->length_ns : *left;
-    r = timeline_spread(&m->timeline, width_s, real_time(f, now_ns - length), real_time(f, now_ns),
-                        &part);
+    r = timeline_spread(&m->timeline, width_s, followed_real_ns(f, now_ns - length),
+                        followed_real_ns(f, now_ns), &part);
     if (r == 0)
         *left -= part.of[TIMELINE_WAIT];
     return r;
@@ -167,27 +173,43 @@ static int spread_long(struct io_mount *m, const struct io_mount *before, const 
     return r;
 }
 
+static int update_mount(struct sampler *sampler, struct followed *f, size_t at,
+                        const struct io_mounts *before, uint64_t now_ns)
+{
+    static const struct slices none;
+    const struct slices *old = &none;
+    struct io_mount *m = &f->fresh.items[at];
+    struct slices *slices = &f->fresh_slices.items[at];
+    const struct io_mount *last =
+        io_mounts_find(before, m->mount, m->fstype, m->source, m->private);
+    const struct slices_span span = {f, f->timed_ns, now_ns, timeline_width(sampler->interval_ns)};
+    bool is_known = f->slices_known && now_ns < f->timed_ns + SLICES_GAP_NS;
+    struct timeline_bin rest = missing(m);
+    int r = 0;
+
+    if (!is_known && rest.of[TIMELINE_WAIT])
+        rest.longest_ns = TIMELINE_UNKNOWN;
+    if (now_ns > f->timed_ns)
+        r = spread_long(m, last, f, now_ns, span.width_s, &rest);
+    if (r == 0)
+        r = timeline_spread(&m->timeline, span.width_s, followed_real_ns(f, f->timed_ns),
+                            followed_real_ns(f, now_ns), &rest);
+    if (last && before == &f->mounts)
+        old = &f->slices.items[last - before->items];
+    slices_merge(slices, old);
+    return r == 0 && is_known ? slices_spread(&m->timeline, &span, slices, old) : r;
+}
+
 int timelines_update(struct sampler *sampler, struct followed *f, uint64_t now_ns)
 {
     struct io_mounts *before = f->before.n ? &f->before : &f->mounts;
-    uint64_t width = timeline_width(sampler->interval_ns);
     int r;
 
     for (size_t i = 0; i < f->fresh.n; i++)
         take_timeline(&f->fresh.items[i], before);
     r = move_renamed(&f->fresh, before);
-    for (size_t i = 0; i < f->fresh.n && !r; i++) {
-        struct io_mount *m = &f->fresh.items[i];
-        const struct io_mount *last =
-            io_mounts_find(before, m->mount, m->fstype, m->source, m->private);
-        struct timeline_bin rest = missing(m);
-
-        if (now_ns > f->timed_ns)
-            r = spread_long(m, last, f, now_ns, width, &rest);
-        if (r == 0)
-            r = timeline_spread(&m->timeline, width, real_time(f, f->timed_ns),
-                                real_time(f, now_ns), &rest);
-    }
+    for (size_t i = 0; i < f->fresh.n && !r; i++)
+        r = update_mount(sampler, f, i, before, now_ns);
     if (!r)
         f->timed_ns = now_ns;
     io_mounts_clear(&f->before);

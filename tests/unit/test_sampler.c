@@ -390,6 +390,125 @@ static void test_time_line_of_long_calls(void **state)
     step_account_clear(&got);
 }
 
+#define SLICE PROBE_SLICE_NS
+
+/* A step since 1024 s by the clock, at the start of slice 2. */
+static uint32_t follow_waits(void)
+{
+    uint32_t a;
+
+    rig_must(probe_add(rig.probe, 100, 3, 2, &a, &rig.error));
+    rig_must(sampler_add(rig.sampler, a, 2 * SLICE, 1024 * S, NULL, &rig.error));
+    rig_touch(a, NFS, "nfs4");
+    return a;
+}
+
+/* One thread waits, in calls that return at this moment of the step. */
+static void wait_until(uint32_t step, uint64_t at_ns, uint64_t slice, uint64_t wait_ns)
+{
+    fake_probe_count(rig.probe, step, NFS, IO_FSYNC, 1, 0);
+    fake_probe_wait(rig.probe, step, NFS, slice, wait_ns);
+    rig_must(sampler_peek(rig.sampler, &step, 1, 2 * SLICE + at_ns, &rig.error));
+}
+
+static uint64_t longest(uint32_t step, uint64_t from_s, uint64_t to_s)
+{
+    struct step_account got = rig_account(step);
+    struct timeline_bin sum =
+        timeline_between(&rig_mount(&got, "/home")->timeline, 1024 + from_s, 1024 + to_s);
+
+    step_account_clear(&got);
+    return sum.longest_ns;
+}
+
+/* A slice counts once, however often it is read, with the thread that waited longest. */
+static void test_longest_wait(void **state)
+{
+    uint32_t a = follow_waits();
+
+    (void)state;
+    wait_until(a, S, 2, S / 2);
+    wait_until(a, 2 * S, 2, S / 2); /* another thread, as long */
+    wait_until(a, 3 * S, 2, 2 * S);
+    assert_int_equal(longest(a, 0, 1024), 2 * S);
+    wait_until(a, 2 * SLICE, 3, 3 * S);
+    assert_int_equal(longest(a, 0, 1024), 5 * S);
+    wait_until(a, 30 * S, 8, S);
+    assert_int_equal(longest(a, 0, 16), 5 * S);
+    assert_int_equal(longest(a, 24, 32), S);
+    /* The calls of other threads before a slice end in it: they may have waited for longer. */
+    wait_until(a, 31 * S, 7, S);
+    wait_until(a, 32 * S, 7, 3 * S);
+    assert_int_equal(longest(a, 0, 1024), 9 * S);
+}
+
+/* Threads in calls of 60 s, which return one after the other, waited for 60 s together. */
+static void test_longest_wait_of_long_calls(void **state)
+{
+    uint64_t end = 2 * SLICE + 70 * S;
+    uint32_t a = follow_waits();
+
+    (void)state;
+    for (unsigned i = 1; i < 7; i++)
+        rig_must(sampler_read(rig.sampler, 2 * SLICE + i * 10 * S, &rig.error));
+    wait_until(a, 70 * S, end / SLICE, end % SLICE);
+    wait_until(a, 70 * S, end / SLICE - 1, 60 * S - end % SLICE);
+    assert_int_equal(longest(a, 0, 1024), 60 * S);
+    assert_in_range(longest(a, 16, 64), 47 * S, 48 * S);
+    wait_until(a, 71 * S, end / SLICE, end % SLICE + S);
+    wait_until(a, 71 * S, end / SLICE - 1, 60 * S - end % SLICE);
+    assert_int_equal(longest(a, 0, 1024), 61 * S);
+}
+
+/* It is unknown before the slices that are kept, ... */
+static void test_longest_wait_of_a_very_long_call(void **state)
+{
+    uint64_t end = 2 * SLICE + 500 * S;
+    uint32_t a = follow_waits();
+
+    (void)state;
+    for (unsigned i = 1; i < 50; i++)
+        rig_must(sampler_read(rig.sampler, 2 * SLICE + i * 10 * S, &rig.error));
+    wait_until(a, 500 * S, end / SLICE, end % SLICE);
+    wait_until(a, 500 * S, end / SLICE - 1, 400 * S);
+    assert_true(longest(a, 128, 136) == TIMELINE_UNKNOWN);
+    assert_in_range(longest(a, 256, 496), 239 * S, 240 * S);
+    assert_int_equal(longest(a, 0, 96), 0);
+}
+
+/* ... if there was no reading for too long, ... */
+static void test_longest_wait_without_readings(void **state)
+{
+    uint32_t a = follow_waits();
+
+    (void)state;
+    wait_until(a, S, 2, S);
+    wait_until(a, 40 * S, 11, S);
+    wait_until(a, 50 * S, 13, S);
+    assert_true(longest(a, 8, 40) == TIMELINE_UNKNOWN);
+    assert_int_equal(longest(a, 40, 56), S);
+}
+
+/* ... and for what another process has counted and not stored. */
+static void test_longest_wait_after_a_restart(void **state)
+{
+    struct step_account before;
+    uint32_t a = follow_waits();
+
+    (void)state;
+    wait_until(a, 8 * S, 3, S);
+    before = rig_account(a);
+    sampler_destroy(rig.sampler);
+    rig_must(sampler_create(&rig.sampler, rig.probe, rig.mounts, 10 * S, &rig.error));
+    rig_must(sampler_add(rig.sampler, a, 2 * SLICE, 1024 * S, &before, &rig.error));
+    step_account_clear(&before);
+    wait_until(a, 16 * S, 5, 2 * S);
+    wait_until(a, 24 * S, 7, 3 * S);
+    assert_int_equal(longest(a, 0, 8), S);
+    assert_true(longest(a, 8, 16) == TIMELINE_UNKNOWN);
+    assert_int_equal(longest(a, 16, 24), 3 * S);
+}
+
 /* What a process stored that knew of no time lines is spread over all the time until then. */
 static void test_time_line_after_an_upgrade(void **state)
 {
@@ -447,6 +566,13 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_of_long_calls, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_longest_wait, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_longest_wait_of_long_calls, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_longest_wait_of_a_very_long_call, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(test_longest_wait_without_readings, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(test_longest_wait_after_a_restart, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_after_an_upgrade, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_forget, rig_setup, rig_teardown),
     };
