@@ -12,6 +12,7 @@
 #define LEAST_GAP 2                     /* bins */
 #define QUIET 20                        /* a bin with less than 1/20 of the largest is quiet */
 #define SMALL 10                        /* a run below 1/10 of the largest is not a burst */
+#define FULL 8                          /* a bin is nearly full without 1/8 of it */
 
 /* Adjacent bins that are not quiet. */
 struct run {
@@ -112,13 +113,80 @@ static bool are_regular(const struct run *runs, unsigned n)
     return odd * 10 <= n;
 }
 
-/* What a burst did is also in the bins beside it, if there was little of it. */
-static struct timeline_bin run_sum(const struct timeline *t, const struct run *run)
+/* A thread waited for nearly all of the bin, and no call ended that is not one of a write. */
+static bool is_in_call(const struct timeline *t, unsigned bin)
 {
-    uint64_t from_s = t->start_s + run->first * t->width_s;
-    uint64_t to_s = t->start_s + (run->last + 1) * t->width_s;
+    const struct timeline_bin *b = &t->bins[bin];
+    uint64_t width = t->width_s * NS_PER_S;
 
-    return timeline_between(t, from_s - t->width_s, to_s + t->width_s);
+    return b->longest_ns != TIMELINE_UNKNOWN && b->longest_ns >= width - width / FULL &&
+           !b->of[TIMELINE_READ] && !b->of[TIMELINE_META];
+}
+
+/* Returns how many bins the run becomes longer on one side, by +1 or -1 from its last or first bin;
+ * at most `most`. */
+static unsigned extension(const struct timeline *t, unsigned bin, int by, unsigned most)
+{
+    unsigned n = 0;
+
+    for (unsigned beyond = 1; beyond && n < most; n++) {
+        bin += (unsigned)by;
+        beyond = is_in_call(t, bin) ? 2 : beyond - 1;
+    }
+    return n;
+}
+
+/* What a burst did is also in the bins beside it, if there was little of it. A thread may have
+ * waited there for longer than a bin: in a write, whose bytes are counted at its end, or in the
+ * fsync after it. Then two bins may have the rest. The runs do not overlap. */
+static void extend_runs(const struct timeline *t, struct run *runs, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        unsigned before = i ? runs[i].first - runs[i - 1].last - 1 : runs[i].first;
+        unsigned after = (i + 1 < n ? runs[i + 1].first : t->n) - runs[i].last - 1;
+
+        runs[i].first -= extension(t, runs[i].first, -1, before);
+        runs[i].last += extension(t, runs[i].last, 1, after);
+    }
+}
+
+/* Returns how much of the longest wait in the bins of a run could be for something else: as much
+ * in each as in the bins beside the run, or in its own first and last one if the next run is there.
+ * What goes on at one side only, such as the open of the file, can be in one bin. */
+static uint64_t other_wait(const struct timeline *t, const struct run *runs, unsigned n, unsigned i)
+{
+    bool joins_last = i && runs[i - 1].last + 1 == runs[i].first;
+    bool joins_next = i + 1 < n && runs[i].last + 1 == runs[i + 1].first;
+    unsigned before = runs[i].first - !joins_last, after = runs[i].last + !joins_next;
+    uint64_t a = before < t->n ? t->bins[before].longest_ns : 0;
+    uint64_t b = after < t->n ? t->bins[after].longest_ns : 0, sum = a > b ? a : b;
+
+    for (unsigned bin = runs[i].first; bin < runs[i].last; bin++)
+        add_saturating(&sum, a < b ? a : b);
+    return sum;
+}
+
+/* What the bursts did, from runs that are extended. If threads wait beside the bursts, too, and
+ * that could be more than 10 % of the stall and a second of it, the stall is unknown. */
+static void add_runs(const struct timeline *t, const struct run *runs, unsigned n,
+                     struct bursts *ret)
+{
+    uint64_t other = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t from_s = t->start_s + runs[i].first * t->width_s;
+        uint64_t to_s = t->start_s + (runs[i].last + 1) * t->width_s;
+        struct timeline_bin sum = timeline_between(t, from_s, to_s);
+
+        add_saturating(&ret->bytes, sum.of[TIMELINE_WRITE]);
+        add_saturating(&ret->wait_ns, sum.of[TIMELINE_WAIT]);
+        add_saturating(&ret->stall_ns, sum.longest_ns);
+        add_saturating(&other, other_wait(t, runs, n, i));
+    }
+    if (ret->stall_ns != TIMELINE_UNKNOWN && ret->stall_ns > ret->wait_ns)
+        ret->stall_ns = ret->wait_ns;
+    if (other > NS_PER_S && other > ret->stall_ns / 10)
+        ret->stall_ns = TIMELINE_UNKNOWN;
 }
 
 struct bursts bursts_find(const struct timeline *t)
@@ -131,25 +199,12 @@ struct bursts bursts_find(const struct timeline *t)
         return (struct bursts){0};
     for (unsigned i = 0; i < n; i++) {
         uint64_t length_s = (runs[i].last - runs[i].first + 1) * t->width_s;
-        struct timeline_bin sum = run_sum(t, &runs[i]);
 
         ret.longest_s = length_s > ret.longest_s ? length_s : ret.longest_s;
-        add_saturating(&ret.bytes, sum.of[TIMELINE_WRITE]);
-        add_saturating(&ret.wait_ns, sum.of[TIMELINE_WAIT]);
     }
     ret.every_s =
         (uint64_t)((runs[n - 1].middle - runs[0].middle) * (double)t->width_s / (n - 1) + 0.5);
+    extend_runs(t, runs, n);
+    add_runs(t, runs, n, &ret);
     return ret;
-}
-
-uint64_t bursts_stall_ns(const struct bursts *bursts, uint64_t longest_wait_ns,
-                         uint64_t total_wait_ns)
-{
-    uint64_t most = longest_wait_ns < bursts->wait_ns ? longest_wait_ns : bursts->wait_ns;
-    uint64_t share;
-
-    if (!total_wait_ns)
-        return 0;
-    share = (uint64_t)((double)longest_wait_ns * (double)bursts->wait_ns / (double)total_wait_ns);
-    return share < most ? share : most;
 }

@@ -17,13 +17,9 @@ struct bursts {
     uint64_t longest_s; /* no burst took longer; shorter ones look longer, see common/timeline.h */
     uint64_t bytes;     /* written in all of them */
     uint64_t wait_ns;   /* time inside synchronous calls during them, of all threads */
+    uint64_t stall_ns;  /* how long the thread that waited longest did, or TIMELINE_UNKNOWN */
 };
 
 struct bursts bursts_find(const struct timeline *t);
-
-/* The part of the run time that the job spent waiting in the bursts of a mount: the longest wait of
- * a thread, split over the mounts and times by their part of all wait. */
-uint64_t bursts_stall_ns(const struct bursts *bursts, uint64_t longest_wait_ns,
-                         uint64_t total_wait_ns);
 
 #endif

@@ -128,8 +128,7 @@ static uint64_t total_wait(const struct io_mounts *list)
     return total;
 }
 
-static struct json_object *write_bursts(struct tree *t, const struct bursts *bursts,
-                                        uint64_t stall_ns)
+static struct json_object *write_bursts(struct tree *t, const struct bursts *bursts)
 {
     struct json_object *o = tree_object(t);
 
@@ -138,27 +137,26 @@ static struct json_object *write_bursts(struct tree *t, const struct bursts *bur
     tree_put_u64(t, o, "longest_s", bursts->longest_s);
     tree_put_u64(t, o, "bytes", bursts->bytes);
     tree_put_u64(t, o, "wait_ns", bursts->wait_ns);
-    tree_put_u64(t, o, "stall_ns", stall_ns);
+    if (bursts->stall_ns != TIMELINE_UNKNOWN)
+        tree_put_u64(t, o, "stall_ns", bursts->stall_ns);
     return o;
 }
 
 static void put_timeline(struct tree *t, const struct style *style, struct json_object *to,
-                         const struct io_mount *m, uint64_t longest_ns, uint64_t total_ns)
+                         const struct io_mount *m)
 {
     struct bursts bursts = bursts_find(&m->timeline);
 
     tree_put(t, to, "timeline", json_timeline(&m->timeline, style->bins));
     if (bursts.n && !(style->flags & REPORT_WIRE))
-        tree_put(t, to, "write_bursts",
-                 write_bursts(t, &bursts, bursts_stall_ns(&bursts, longest_ns, total_ns)));
+        tree_put(t, to, "write_bursts", write_bursts(t, &bursts));
 }
 
 static struct json_object *mounts(struct tree *t, const struct style *style,
                                   const struct io_mounts *list, uint64_t elapsed_ns,
-                                  uint64_t longest_ns, uint64_t unsupported)
+                                  uint64_t unsupported)
 {
     struct json_object *array = tree_array(t);
-    uint64_t total_ns = total_wait(list);
 
     for (size_t i = 0; i < list->n; i++) {
         const struct io_mount *m = &list->items[i];
@@ -177,7 +175,7 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         if (mount_baseline_is_known(&m->baseline))
             tree_put(t, o, "normal", baseline(t, &m->baseline));
         if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))
-            put_timeline(t, style, o, m, longest_ns, total_ns);
+            put_timeline(t, style, o, m);
         tree_put(t, o, "unsupported", op_names(t, unsupported | io_unsupported_on(m->fstype)));
         tree_add(t, array, o);
     }
@@ -232,8 +230,7 @@ static struct json_object *steps(struct tree *t, const struct style *style,
             tree_put_u64(t, o, "folded", s->folded);
         put_completeness(t, o, &s->completeness);
         put_wait(t, o, s->longest_wait_ns, &s->mounts);
-        tree_put(t, o, "mounts",
-                 mounts(t, style, &s->mounts, s->elapsed_ns, s->longest_wait_ns, job->unsupported));
+        tree_put(t, o, "mounts", mounts(t, style, &s->mounts, s->elapsed_ns, job->unsupported));
         if (s->mpi)
             tree_put(t, o, "mpi", json_mpi(t, s->mpi, true));
         tree_add(t, array, o);
@@ -390,7 +387,7 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
         put_accounting(t, document, job);
     tree_put(t, document, "unsupported", op_names(t, job->unsupported));
     tree_put(t, document, "mounts",
-             mounts(t, &style, &job->mounts, job->elapsed_ns, job_wait_ns(job), job->unsupported));
+             mounts(t, &style, &job->mounts, job->elapsed_ns, job->unsupported));
     if (job->mpi)
         tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_has_all_nodes(job)));
     put_nodes(t, &style, document, job);

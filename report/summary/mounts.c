@@ -6,6 +6,7 @@
 #include "report/summary/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -193,27 +194,34 @@ char *summary_cache(const struct io_mount *m)
     return take_sentence(&text);
 }
 
-/* The wait of an incomplete account is a lower bound. */
+/* "; the job waited 12.0 s in them (3 % of the run time)", "" if that is unknown, NULL on
+ * out-of-memory. The wait of an incomplete account is a lower bound. */
+static char *stall_text(const struct job_account *job, uint64_t stall_ns)
+{
+    const char *least = job_is_complete(job) ? "" : "at least ";
+    char stall[UNITS_SIZE], share[UNITS_SIZE], *text;
+
+    if (stall_ns == TIMELINE_UNKNOWN)
+        return strdup("");
+    if (asprintf(&text, "; the job waited %s%s in them (%s of the run time)", least,
+                 units_time(stall_ns, stall), units_percent(stall_ns, job->elapsed_ns, share)) < 0)
+        return NULL;
+    return text;
+}
+
 char *summary_bursts(const struct io_summary *s, const struct io_mount *m)
 {
     struct bursts bursts = bursts_find(&m->timeline);
-    const char *least = job_is_complete(s->job) ? "" : "at least ";
-    char every[UNITS_SIZE], bytes[UNITS_SIZE], longest[UNITS_SIZE], stall[UNITS_SIZE];
-    char share[UNITS_SIZE];
-    uint64_t stall_ns;
+    char every[UNITS_SIZE], bytes[UNITS_SIZE], longest[UNITS_SIZE];
+    _free_ char *stall = bursts.n ? stall_text(s->job, bursts.stall_ns) : NULL;
     char *line;
 
-    if (!bursts.n)
+    if (!stall)
         return NULL;
-    stall_ns = bursts_stall_ns(&bursts, s->wait_ns, s->total.sums.all.time_ns);
-    if (asprintf(
-            &line,
-            "%u bursts of writes, one every %s: %s each, in at most %s; the job waited %s%s in "
-            "them (%s of the run time)",
-            bursts.n, summary_time(bursts.every_s * NS_PER_S, every),
-            units_bytes(bursts.bytes / bursts.n, bytes),
-            summary_time(bursts.longest_s * NS_PER_S, longest), least, units_time(stall_ns, stall),
-            units_percent(stall_ns, s->job->elapsed_ns, share)) < 0)
+    if (asprintf(&line, "%u bursts of writes, one every %s: %s each, in at most %s%s", bursts.n,
+                 summary_time(bursts.every_s * NS_PER_S, every),
+                 units_bytes(bursts.bytes / bursts.n, bytes),
+                 summary_time(bursts.longest_s * NS_PER_S, longest), stall) < 0)
         return NULL;
     return line;
 }

@@ -17,11 +17,15 @@
 
 #define WRITES 1000
 
-/* When a program with one thread writes, and waits for that: milliseconds since the start. */
+#define THREADS 8
+
+/* When a program writes, and waits for that: milliseconds since the start. */
 struct program {
     struct {
         uint64_t from_ms, to_ms, bytes;
+        unsigned thread;
     } writes[WRITES];
+    unsigned thread; /* of the next ones */
     size_t n;
     uint64_t length_ms;
 };
@@ -37,16 +41,20 @@ static struct program *program_make(uint64_t length_s)
 
 static void program_write(struct program *p, uint64_t from_ms, uint64_t to_ms, uint64_t bytes)
 {
-    assert_true(p->n < WRITES && from_ms < to_ms && to_ms <= p->length_ms);
+    assert_true(p->n < WRITES && from_ms < to_ms && to_ms <= p->length_ms && p->thread < THREADS);
     p->writes[p->n].from_ms = from_ms;
     p->writes[p->n].to_ms = to_ms;
+    p->writes[p->n].thread = p->thread;
     p->writes[p->n++].bytes = bytes;
 }
 
-/* What it did until then. */
-static struct timeline_bin program_sum(const struct program *p, uint64_t until_ms)
+/* What it did until then, and how long each thread waited. */
+static struct timeline_bin program_sum(const struct program *p, uint64_t until_ms,
+                                       uint64_t waits_ns[THREADS])
 {
     struct timeline_bin sum = {0};
+
+    memset(waits_ns, 0, THREADS * sizeof(*waits_ns));
 
     for (size_t i = 0; i < p->n; i++) {
         uint64_t length = p->writes[i].to_ms - p->writes[i].from_ms, done = 0;
@@ -56,6 +64,7 @@ static struct timeline_bin program_sum(const struct program *p, uint64_t until_m
         done = done < length ? done : length;
         sum.of[TIMELINE_WRITE] += p->writes[i].bytes / length * done;
         sum.of[TIMELINE_WAIT] += done * NS_PER_MS;
+        waits_ns[p->writes[i].thread] += done * NS_PER_MS;
     }
     return sum;
 }
@@ -63,17 +72,21 @@ static struct timeline_bin program_sum(const struct program *p, uint64_t until_m
 /* Read the counters every interval, up to 3 % late. */
 static void program_read(const struct program *p, uint64_t interval_ms, struct timeline *t)
 {
-    uint64_t from = 0, to, late = 0;
+    uint64_t from = 0, to, late = 0, last[THREADS] = {0}, waits[THREADS];
     struct timeline_bin before = {0};
 
     for (; from < p->length_ms; from = to) {
-        struct timeline_bin now, what;
+        struct timeline_bin now, what = {0};
 
         to = from + interval_ms + late++ % 4 * interval_ms / 100;
         to = to < p->length_ms ? to : p->length_ms;
-        now = program_sum(p, to);
+        now = program_sum(p, to, waits);
         for (int kind = 0; kind < TIMELINE_KINDS; kind++)
             what.of[kind] = now.of[kind] - before.of[kind];
+        for (unsigned i = 0; i < THREADS; i++)
+            what.longest_ns =
+                waits[i] - last[i] > what.longest_ns ? waits[i] - last[i] : what.longest_ns;
+        memcpy(last, waits, sizeof(last));
         before = now;
         assert_int_equal(timeline_spread(t, timeline_width(interval_ms * NS_PER_MS),
                                          START_S * NS_PER_S + from * NS_PER_MS,
@@ -112,21 +125,113 @@ static void test_checkpoints(void **state)
     assert_int_equal(b.bytes, 7 * 3000 * MIB);
     assert_in_range(b.longest_s, 3, 5);
     assert_int_equal(b.wait_ns, 21 * NS_PER_S);
-    assert_int_equal(bursts_stall_ns(&b, 21 * NS_PER_S, 21 * NS_PER_S), 21 * NS_PER_S);
+    assert_int_equal(b.stall_ns, 21 * NS_PER_S);
 }
 
-/* Eight threads that wait together, and wait as long again elsewhere. */
-static void test_stall(void **state)
+/* The first thread waits before the bursts, so that it waits longest; others wait in the bursts. */
+static void test_threads_in_turn(void **state)
 {
-    struct bursts b = {.n = 4, .wait_ns = 80 * NS_PER_S};
+    struct program *p = program_make(200);
+    struct bursts b;
 
     (void)state;
-    assert_int_equal(bursts_stall_ns(&b, 20 * NS_PER_S, 160 * NS_PER_S), 10 * NS_PER_S);
-    b.wait_ns = 0;
-    assert_int_equal(bursts_stall_ns(&b, 20 * NS_PER_S, 160 * NS_PER_S), 0);
-    assert_int_equal(bursts_stall_ns(&b, 0, 0), 0);
-    b.wait_ns = 3; /* more than all there is: an account without part of it */
-    assert_int_equal(bursts_stall_ns(&b, 2, 1), 2);
+    program_write(p, 0, 8000, 1);
+    for (unsigned i = 1; i <= 5; i++) {
+        p->thread = i;
+        program_write(p, i * 30000, i * 30000 + 3000, 3000 * MIB);
+    }
+    b = find(p, 1000);
+    assert_int_equal(b.n, 5);
+    assert_int_equal(b.wait_ns, 15 * NS_PER_S);
+    assert_int_equal(b.stall_ns, 15 * NS_PER_S);
+}
+
+static void test_threads_alike(void **state)
+{
+    struct program *p = program_make(200);
+    struct bursts b;
+
+    (void)state;
+    for (unsigned i = 1; i <= 5; i++)
+        for (p->thread = 0; p->thread < THREADS; p->thread++)
+            program_write(p, i * 30000, i * 30000 + 3000, 3000 * MIB);
+    b = find(p, 1000);
+    assert_int_equal(b.n, 5);
+    assert_int_equal(b.wait_ns, 15 * THREADS * NS_PER_S);
+    assert_int_equal(b.stall_ns, 15 * NS_PER_S);
+}
+
+/* write(2) takes a moment, the fsync after it 20 s. */
+static struct program *program_fsyncs(void)
+{
+    struct program *p = program_make(600);
+
+    for (unsigned i = 1; i <= 5; i++) {
+        program_write(p, i * 100000, i * 100000 + 500, 500 * MIB);
+        program_write(p, i * 100000 + 500, i * 100000 + 20500, 0);
+    }
+    return p;
+}
+
+static void test_long_calls(void **state)
+{
+    struct bursts b = find(program_fsyncs(), 1000);
+
+    (void)state;
+    assert_int_equal(b.n, 5);
+    assert_int_equal(b.wait_ns, 5 * 20500 * NS_PER_MS);
+    assert_int_equal(b.stall_ns, 5 * 20500 * NS_PER_MS);
+}
+
+/* A thread waits between the bursts, too: what the bursts cost is not known. */
+static void test_other_waits(void **state)
+{
+    struct program *p = program_fsyncs();
+    struct bursts b;
+
+    (void)state;
+    p->thread = 1;
+    for (uint64_t at = 0; at < 590000; at += 1000)
+        program_write(p, at, at + 300, 0);
+    b = find(p, 1000);
+    assert_int_equal(b.n, 5);
+    assert_true(b.stall_ns == TIMELINE_UNKNOWN);
+    p = program_fsyncs();
+    p->thread = 1;
+    for (uint64_t at = 0; at < 590000; at += 1000)
+        program_write(p, at, at + 3, 0);
+    b = find(p, 1000);
+    assert_in_range(b.stall_ns, 5 * 20500 * NS_PER_MS, 5 * 20600 * NS_PER_MS);
+}
+
+/* An older release does not report whose wait was the longest. */
+static void test_longest_is_unknown(void **state)
+{
+    struct program *p = program_fsyncs();
+    _line_ t = {0};
+
+    (void)state;
+    program_read(p, 1000, &t);
+    free(p);
+    timeline_forget_longest(&t);
+    assert_int_equal(bursts_find(&t).n, 5);
+    assert_true(bursts_find(&t).stall_ns == TIMELINE_UNKNOWN);
+}
+
+/* Threads read for as long as a thread waits for the fsync: whose wait was longer? */
+static void test_reads_beside(void **state)
+{
+    struct program *p = program_fsyncs();
+    struct timeline_bin read = {{1000, 0, 0, 0}, 0};
+    _line_ t = {0};
+
+    (void)state;
+    program_read(p, 1000, &t);
+    free(p);
+    assert_int_equal(timeline_spread(&t, 1, START_S * NS_PER_S, (START_S + 600) * NS_PER_S, &read),
+                     0);
+    assert_int_equal(bursts_find(&t).n, 5);
+    assert_true(bursts_find(&t).stall_ns == TIMELINE_UNKNOWN);
 }
 
 /* Whatever the rhythm and the interval: the number is exact, or none are reported. */
@@ -246,10 +351,12 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checkpoints),   cmocka_unit_test(test_stall),
-        cmocka_unit_test(test_exact_or_none), cmocka_unit_test(test_long_job),
-        cmocka_unit_test(test_disturbed),     cmocka_unit_test(test_healthy),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_checkpoints),   cmocka_unit_test(test_threads_in_turn),
+        cmocka_unit_test(test_threads_alike), cmocka_unit_test(test_long_calls),
+        cmocka_unit_test(test_other_waits),   cmocka_unit_test(test_longest_is_unknown),
+        cmocka_unit_test(test_reads_beside),  cmocka_unit_test(test_exact_or_none),
+        cmocka_unit_test(test_long_job),      cmocka_unit_test(test_disturbed),
+        cmocka_unit_test(test_healthy),       cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

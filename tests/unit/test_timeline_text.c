@@ -81,15 +81,14 @@ static void test_bursts(void **state)
 {
     _job_ *job = job_make(1000, 300);
     struct timeline *t = line(job, "/scratch");
-    _free_ char *text = NULL, *narrow = NULL;
+    _free_ char *text = NULL, *narrow = NULL, *old = NULL;
 
     (void)state;
     spread(t, 1001, 1005, (struct timeline_bin){.of = {KIB(4), 0, 0, SECONDS(4)}});
     for (unsigned i = 1; i <= 4; i++)
         spread(t, 1000 + 60 * i, 1005 + 60 * i,
-               (struct timeline_bin){.of = {0, GIB(3), 0, SECONDS(5)}});
+               (struct timeline_bin){{0, GIB(3), 0, SECONDS(5)}, SECONDS(5)});
     account(job);
-    job->longest_wait_ns = SECONDS(24);
     job->nodes_expected = job->nodes_reported = 1;
     text = report_timeline_text(job, 80, false);
     assert_text_has(text, "  4 bursts of writes, one every 60 s: 3.0 GiB each, in at most 6.0 s; ");
@@ -97,6 +96,9 @@ static void test_bursts(void **state)
     job->nodes_expected = 2;
     narrow = report_timeline_text(job, 40, false);
     assert_text_has(narrow, "at least 20 s in");
+    timeline_forget_longest(t);
+    old = report_timeline_text(job, 80, false);
+    assert_text_has(old, "one every 60 s: 3.0 GiB each, in at most 6.0 s\n");
 }
 
 /* Eight columns of 1 s, each drawn seven characters wide: nothing, the least, an eighth ... all. */
