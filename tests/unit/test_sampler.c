@@ -458,6 +458,13 @@ static void test_longest_wait_of_long_calls(void **state)
     wait_until(a, 71 * S, end / SLICE, end % SLICE + S);
     wait_until(a, 71 * S, end / SLICE - 1, 60 * S - end % SLICE);
     assert_int_equal(longest(a, 0, 1024), 61 * S);
+    /* Short waits in all slices of the probe, and then a thread has waited since 10 s. */
+    for (uint64_t i = 74; i < 110; i += 3)
+        wait_until(a, i * S, (2 * SLICE + i * S) / SLICE, 1);
+    end += 40 * S;
+    wait_until(a, 110 * S, end / SLICE, end % SLICE);
+    wait_until(a, 110 * S, end / SLICE - 1, 100 * S - end % SLICE);
+    assert_int_equal(longest(a, 0, 1024), 100 * S);
 }
 
 /* It is unknown before the slices that are kept, ... */
