@@ -83,7 +83,7 @@ static void check_plugin(void)
     CHECK(runtime_read_job(directory, 4711, &job, NULL) == 0);
     CHECK(job.known);
     message_init(&m, "end");
-    CHECK(runtime_put_owner(directory, 4711, &m, NULL) == 0);
+    CHECK(runtime_copy_job(directory, 4711, &m, NULL) == 0);
     CHECK(message_check(&m, NULL) == 0);
 }
 
