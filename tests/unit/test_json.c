@@ -7,14 +7,9 @@
 
 #include "report/json/json.h"
 #include "tests/unit/fault.h"
+#include "tests/unit/json_at.h"
 #include "tests/unit/json_max.h"
 #include "tests/unit/sample.h"
-
-static void json_free(struct json_object **o)
-{
-    json_object_put(*o);
-}
-#define _json_ CLEANUP(json_free) struct json_object
 
 static struct json_object *parsed(const char *text)
 {
@@ -75,7 +70,7 @@ static void test_round_trip_of_mpi(void **state)
     job->mpi = sample_mpi();
     check_round_trip(job);
     steps->steps[1].mpi = sample_mpi();
-    completeness_add(&steps->steps[1].mpi->completeness, MPI_CAUSE_LATE, UINT64_MAX, 0);
+    completeness_add(&steps->steps[1].mpi->completeness, MPI_CAUSE_LATE, JSON_MAX, 0);
     steps->steps[2].mpi = calloc(1, sizeof(*steps->steps[2].mpi));
     check_round_trip(steps);
     completeness_add(&job->mpi->completeness, MPI_CAUSE_LATE, 3, 0);
@@ -116,20 +111,6 @@ static void test_round_trip_of_the_largest_numbers(void **state)
     free(job->mounts.items[0].mount);
     job->mounts.items[0].mount = strdup("/a b\n\t\"quoted\"\\040/\x01 gr\xc3\xbc\xc3\x9f");
     check_round_trip(job);
-}
-
-static struct json_object *at(struct json_object *o, const char *path)
-{
-    struct json_object *ret = NULL;
-
-    if (json_pointer_get(o, path, &ret) != 0)
-        fail_msg("no %s in the document", path);
-    return ret;
-}
-
-static void check_at(struct json_object *o, const char *path, const char *text)
-{
-    assert_string_equal(json_object_to_json_string_ext(at(o, path), JSON_C_TO_STRING_PLAIN), text);
 }
 
 /* "state" keeps its words, which older readers compare. */
@@ -264,50 +245,6 @@ static void test_document_of_steps(void **state)
     check_at(o, "/steps/2/wait/total_ns", "10000000000");
     /* Over the 500 s of the step: 4096000 / 500. */
     check_at(o, "/steps/2/mounts/0/ops/read/mean_bytes_per_s", "8192");
-}
-
-static void test_document_of_mpi(void **state)
-{
-    _job_ *job = sample_run();
-    _json_ *o = NULL, *incomplete = NULL;
-
-    (void)state;
-    job->mpi = sample_mpi();
-    o = report_json(job, 0);
-    check_at(o, "/mpi/complete", "true");
-    check_at(o, "/mpi/incomplete", "[]");
-    check_at(o, "/mpi/calls/write_all/bytes", "67108864");
-    check_at(o, "/mpi/calls/read/calls", "16");
-    check_at(o, "/mpi/calls/read/requested_bytes", "65536");
-    check_at(o, "/mpi/calls/read/unknown_calls", "2");
-    assert_null(json_object_object_get(at(o, "/mpi/calls"), "write"));
-    completeness_add(&job->mpi->completeness, MPI_CAUSE_ENDS, 3, 0);
-    incomplete = report_json(job, 0);
-    check_at(incomplete, "/complete", "true");
-    check_at(incomplete, "/mpi/complete", "false");
-    check_at(incomplete, "/mpi/incomplete/0/cause", "\"return-not-seen\"");
-    check_at(incomplete, "/mpi/incomplete/0/count", "3");
-}
-
-/* The MPI-IO of a job needs all of its nodes, but nothing of its mounts. */
-static void test_mpi_of_steps(void **state)
-{
-    _job_ *job = sample_job();
-    _json_ *o = NULL;
-
-    (void)state;
-    for (int i = 0; i < 2; i++)
-        job->steps[i].mpi = sample_mpi();
-    job->mpi = sample_mpi();
-    completeness_add(&job->steps[1].completeness, "step-vanished", 1, 0);
-    job->nodes_reported--;
-    o = report_json(job, REPORT_STEPS);
-    check_at(o, "/mpi/complete", "false");
-    check_at(o, "/mpi/incomplete", "[]");
-    check_at(o, "/steps/0/mpi/complete", "true");
-    check_at(o, "/steps/0/mpi/calls/write_all/bytes", "67108864");
-    check_at(o, "/steps/1/mpi/complete", "true");
-    assert_null(json_object_object_get(at(o, "/steps/2"), "mpi"));
 }
 
 static void check_keys(struct json_object *o, const char *page)
@@ -609,8 +546,6 @@ int main(void)
         cmocka_unit_test(test_document),
         cmocka_unit_test(test_cause_of_all_operations_names_them),
         cmocka_unit_test(test_document_of_steps),
-        cmocka_unit_test(test_document_of_mpi),
-        cmocka_unit_test(test_mpi_of_steps),
         cmocka_unit_test(test_page_names_every_field),
         cmocka_unit_test(test_write_bursts),
         cmocka_unit_test(test_longest_wait),
