@@ -38,11 +38,6 @@ static struct timeline_bin misplaced(const struct io_mount *m)
     return subtract(timeline_sum(&m->timeline), io_account_now(&m->io));
 }
 
-uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns)
-{
-    return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
-}
-
 int timelines_resume(struct followed *f, const struct step_account *stored)
 {
     int r = io_mounts_copy(&stored->mounts, &f->before);

@@ -157,20 +157,23 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
 void step_add_mpi(struct step_account *step, uint64_t scale)
 {
     struct mpi_account *mpi = calloc(1, sizeof(*mpi));
+    struct mpi_counter *c;
 
     assert_non_null(mpi);
-    mpi->classes[MPI_WRITE_ALL] = (struct mpi_counter){
-        .calls = 8 * scale,
-        .errors = 1,
-        .time_ns = 9000 * scale,
-        .bytes = scale << 23,
-        .requested_bytes = 77 * scale,
-        .unknown_calls = 2,
-        .size_log2 = {[20] = 8 * scale},
-        .latency_log2 = {[3] = 8 * scale - 1, [IO_BUCKETS - 1] = 1},
-    };
-    mpi->classes[MPI_OPEN] =
-        (struct mpi_counter){.calls = 2 * scale, .time_ns = 500, .latency_log2 = {[2] = 2 * scale}};
+    c = &mpi->classes[MPI_WRITE_ALL];
+    c->calls = 8 * scale;
+    c->errors = 1;
+    c->time_ns = 9000 * scale;
+    c->bytes = scale << 23;
+    c->requested_bytes = 77 * scale;
+    c->unknown_calls = 2;
+    c->size_log2[20] = 8 * scale;
+    c->latency_log2[3] = 8 * scale - 1;
+    c->latency_log2[IO_BUCKETS - 1] = 1;
+    c = &mpi->classes[MPI_OPEN];
+    c->calls = 2 * scale;
+    c->time_ns = 500;
+    c->latency_log2[2] = 2 * scale;
     assert_int_equal(completeness_add(&mpi->completeness, MPI_CAUSE_LATE, scale, 0), 0);
     step->mpi = mpi;
 }

@@ -26,7 +26,7 @@ static void execute(const char *sql)
 static void assert_same_mpi(const struct mpi_account *a, const struct mpi_account *b)
 {
     assert_int_equal(a != NULL, b != NULL);
-    if (!a)
+    if (!a || !b)
         return;
     assert_memory_equal(a->classes, b->classes, sizeof(a->classes));
     assert_int_equal(a->completeness.n, b->completeness.n);
