@@ -20,6 +20,9 @@
 /* A process is looked at 1 ms after an exec, and then after twice the time, until this. */
 #define LAST_DELAY_NS (512 * NS_PER_MS)
 
+/* Looks that are later than this may have come after the end of a process, or of a step. */
+#define LATE_NS NS_PER_S
+
 /* What libraries of MPI are called, and where distributions have them. */
 static const char *const patterns[] = {"libmpi.so.*", "libmpich.so.*"};
 static const char *const directories[] = {
@@ -54,6 +57,7 @@ struct mpi_finder {
     size_t n_uncovered;
     uint64_t lost;       /* processes and files for which there was no memory */
     uint32_t looking_at; /* a process of this step is being looked at; 0: none is */
+    uint64_t looking_since_ns;
 };
 
 struct mpi_finder *mpi_finder_create(struct mpi_probe *probe)
@@ -302,6 +306,7 @@ static void set_looking_at(struct mpi_finder *finder, uint32_t step)
 {
     (void)pthread_mutex_lock(&finder->mutex);
     finder->looking_at = step;
+    finder->looking_since_ns = clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_unlock(&finder->mutex);
 }
 
@@ -389,10 +394,25 @@ void mpi_finder_forget(struct mpi_finder *finder, uint32_t step)
     (void)pthread_mutex_unlock(&finder->mutex);
 }
 
+/* Returns how many programs of a step have not been looked at in time; at least. */
+static uint64_t count_unseen(const struct mpi_finder *finder, uint32_t step)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), n = finder->lost;
+
+    if (finder->looking_at)
+        n += finder->looking_at == step || now > finder->looking_since_ns + LATE_NS;
+    for (size_t i = 0; i < finder->n_processes; i++) {
+        const struct process *process = &finder->processes[i];
+
+        n += process->step == step && now > LATE_NS && process->next_ns < now - LATE_NS;
+    }
+    return n;
+}
+
 /* Add what was not covered. */
 static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
 {
-    uint64_t late = 0, unseen;
+    uint64_t late = 0, unseen = count_unseen(finder, step);
     int r = 0;
 
     /* The programs report those that called a function later. */
@@ -405,7 +425,6 @@ static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_acc
     }
     if (late)
         r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
-    unseen = finder->lost + (finder->looking_at == step);
     if (r == 0 && unseen)
         r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, unseen, 0);
     for (size_t i = 0; r == 0 && i < finder->n_uncovered; i++) {

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/numbers.h"
 
+/* How long the end of jobiod is delayed by a thread that hangs. */
 #define JOIN_S 5
 
 struct watched {
@@ -42,7 +43,7 @@ struct mpi_watcher {
     size_t n;
     struct mpi_probe *mpi;     /* NULL: not loaded */
     struct error why;          /* it cannot be loaded; "" otherwise */
-    struct mpi_finder *finder; /* NULL: there are no steps */
+    struct mpi_finder *finder; /* NULL: not attached */
 };
 
 static struct watched *find(const struct mpi_watcher *watcher, uint32_t step)

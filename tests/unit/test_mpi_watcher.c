@@ -128,18 +128,28 @@ static int reset(void **state)
     return 0;
 }
 
+/* Waits 1 ms; fails the test after 20 s. */
+static bool pause_once(unsigned *n)
+{
+    if (++*n > 20000)
+        fail_msg("waited in vain");
+    return usleep(1000) == 0;
+}
+
 static void await_ready(struct mpi_watcher *watcher)
 {
     struct mpi_watcher_state state;
+    unsigned waited = 0;
 
     do
         mpi_watcher_get_state(watcher, &state);
-    while (!state.ready && usleep(1000) == 0);
+    while (!state.ready && pause_once(&waited));
 }
 
 /* Reads the step until its account has `n` causes. */
 static void await_causes(struct mpi_watcher *watcher, uint32_t step, size_t n)
 {
+    unsigned waited = 0;
     size_t has;
 
     do {
@@ -148,7 +158,7 @@ static void await_causes(struct mpi_watcher *watcher, uint32_t step, size_t n)
         assert_non_null(account);
         has = account->completeness.n;
         mpi_account_destroy(account);
-    } while (has != n && usleep(1000) == 0);
+    } while (has != n && pause_once(&waited));
 }
 
 static void check(struct mpi_watcher *watcher, uint32_t step, uint64_t calls, const char *cause)
@@ -166,6 +176,7 @@ static void check(struct mpi_watcher *watcher, uint32_t step, uint64_t calls, co
 static void test_steps(void **state)
 {
     struct mpi_watcher *watcher = mpi_watcher_create(NULL, false);
+    unsigned waited = 0;
 
     (void)state;
     assert_non_null(watcher);
@@ -184,7 +195,7 @@ static void test_steps(void **state)
     mpi_watcher_remove(watcher, 4);
     /* Without a step, the libraries are free again. */
     while (fake.removed < 2 || fake.links)
-        usleep(1000);
+        (void)pause_once(&waited);
     mpi_watcher_destroy(watcher);
     assert_int_equal(fake.removed, 2);
     assert_int_equal(fake.loaded, 0);
@@ -209,6 +220,7 @@ static void test_cannot_load(void **state)
 {
     struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
     struct mpi_watcher_state now;
+    unsigned waited = 0;
 
     (void)state;
     assert_non_null(watcher);
@@ -218,7 +230,7 @@ static void test_cannot_load(void **state)
     mpi_watcher_add(watcher, 6);
     do
         mpi_watcher_get_state(watcher, &now);
-    while (!*now.why.text && usleep(1000) == 0);
+    while (!*now.why.text && pause_once(&waited));
     assert_false(now.ready);
     assert_int_equal(now.steps, 1);
     check(watcher, 6, 0, MPI_CAUSE_LIBRARY "this kernel is too old");
@@ -266,6 +278,28 @@ static void test_busy(void **state)
     mpi_watcher_destroy(watcher);
 }
 
+/* A process that could not be looked at for more than a second may have ended. */
+static void test_late(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    uint32_t *pids = calloc(1, sizeof(*pids));
+
+    (void)state;
+    assert_non_null(watcher);
+    assert_non_null(pids);
+    await_ready(watcher);
+    pids[0] = (uint32_t)getpid();
+    (void)pthread_mutex_lock(&fake.gate);
+    mpi_watcher_add(watcher, 11);
+    mpi_watcher_scan(watcher, 11, pids, 1, false);
+    await_causes(watcher, 11, 1);
+    check(watcher, 11, 11, MPI_CAUSE_UNSEEN);
+    check(watcher, 12, 12, MPI_CAUSE_UNSEEN); /* not added */
+    (void)pthread_mutex_unlock(&fake.gate);
+    await_causes(watcher, 11, 0);
+    mpi_watcher_destroy(watcher);
+}
+
 /* For ThreadSanitizer. */
 static void test_many(void **state)
 {
@@ -295,6 +329,7 @@ int main(void)
         cmocka_unit_test_setup(test_cannot_load, reset),
         cmocka_unit_test_setup(test_no_room, reset),
         cmocka_unit_test_setup(test_busy, reset),
+        cmocka_unit_test_setup(test_late, reset),
         cmocka_unit_test_setup(test_many, reset),
     };
 
