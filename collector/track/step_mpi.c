@@ -73,8 +73,22 @@ static void scan(struct tracker *tracker, const struct step *step)
     mpi_watcher_scan(tracker->mpi, step->number, TAKE_PTR(pids), n, n == MAX_PROCESSES);
 }
 
+/* Once: why nothing can be counted. */
+static void log_failure(struct tracker *tracker)
+{
+    struct mpi_watcher_state state;
+
+    mpi_watcher_get_state(tracker->mpi, &state);
+    if (!*state.why.text || tracker->mpi_failure_logged)
+        return;
+    tracker_log(tracker, LOG_LEVEL_WARNING, "%s; the reports of jobs that want it say so",
+                state.why.text);
+    tracker->mpi_failure_logged = true;
+}
+
 void steps_mpi_scan(struct tracker *tracker)
 {
+    log_failure(tracker);
     for (size_t i = 0; i < tracker->jobs.n; i++) {
         const struct job *job = tracker->jobs.items[i];
 

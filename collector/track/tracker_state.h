@@ -23,6 +23,7 @@ struct tracker {
     struct hierarchy *hierarchy;
     struct mpi_watcher *mpi; /* owned; NULL: no MPI-IO is counted */
     bool all_mpi;
+    bool mpi_failure_logged;
     struct users *users;   /* of users that no prolog has reported */
     struct writer *writer; /* NULL: rows have to wait */
     struct tracker_hooks hooks;

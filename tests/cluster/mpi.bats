@@ -26,6 +26,7 @@ teardown() {
     job_json "$id" | jq -c .mpi.incomplete | tee /tmp/incomplete
     grep -q '^\[{"cause":"not-covered: cannot count MPI: before Linux 6.6 this needs CAP_SYS_ADMIN"' /tmp/incomplete
     jobio status --json | jq -e '.mpi.not_counted | contains("CAP_SYS_ADMIN")'
+    [ "$(jobiod_log | grep -c "cannot count MPI: before Linux 6.6 this needs CAP_SYS_ADMIN; the reports")" = 1 ]
 }
 
 # mpirun starts its ranks by srun: they are in step 0.
