@@ -88,11 +88,11 @@ int step_parse(const char *text, uint32_t *ret);
 const char *step_state_name(enum step_state state);
 int step_state_parse(const char *text); /* the state or -EINVAL */
 
-/* Nothing is lost, and there is no cause. */
+/* No event is lost, and no cause is listed. */
 bool step_is_complete(const struct step_account *step);
 /* Every expected node has reported. False while nodes_expected is unknown (0). */
 bool job_has_all_nodes(const struct job_account *job);
-/* Both. */
+/* The account of each expected node is there and complete. */
 bool job_is_complete(const struct job_account *job);
 /* The same, and nothing is missing from its MPI-IO, which was counted. */
 bool job_mpi_is_complete(const struct job_account *job);
