@@ -10,9 +10,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "collector/mpi/finder.h"
 #include "collector/mpi/watcher.h"
 #include "collector/probe/mpi.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 struct mpi_probe {
     int fd;
@@ -278,26 +280,35 @@ static void test_busy(void **state)
     mpi_watcher_destroy(watcher);
 }
 
-/* A process that could not be looked at for more than a second may have ended. */
+static size_t causes_of(struct mpi_finder *finder, uint32_t step)
+{
+    struct mpi_account *account = NULL;
+    size_t n;
+
+    assert_int_equal(mpi_finder_read(finder, step, &account, NULL), 0);
+    n = account->completeness.n;
+    if (n)
+        assert_string_equal(account->completeness.items[0].cause, MPI_CAUSE_UNSEEN);
+    mpi_account_destroy(account);
+    return n;
+}
+
+/* A process that has not been looked at for more than a second may have ended. */
 static void test_late(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
-    uint32_t *pids = calloc(1, sizeof(*pids));
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     (void)state;
-    assert_non_null(watcher);
-    assert_non_null(pids);
-    await_ready(watcher);
-    pids[0] = (uint32_t)getpid();
-    (void)pthread_mutex_lock(&fake.gate);
-    mpi_watcher_add(watcher, 11);
-    mpi_watcher_scan(watcher, 11, pids, 1, false);
-    await_causes(watcher, 11, 1);
-    check(watcher, 11, 11, MPI_CAUSE_UNSEEN);
-    check(watcher, 12, 12, MPI_CAUSE_UNSEEN); /* not added */
-    (void)pthread_mutex_unlock(&fake.gate);
-    await_causes(watcher, 11, 0);
-    mpi_watcher_destroy(watcher);
+    assert_non_null(finder);
+    mpi_finder_exec(11, (uint32_t)getpid(), now, finder);
+    mpi_finder_exec(12, (uint32_t)getpid(), now - 2 * NS_PER_S, finder);
+    assert_int_equal(causes_of(finder, 11), 0);
+    assert_int_equal(causes_of(finder, 12), 1);
+    while (causes_of(finder, 12))
+        assert_true(mpi_finder_look(finder));
+    mpi_finder_destroy(finder);
 }
 
 /* For ThreadSanitizer. */
