@@ -30,6 +30,7 @@ struct mpi_account {
 #define MPI_CAUSE_CALLS "map-full"             /* calls */
 #define MPI_CAUSE_ENDS "return-not-seen"       /* calls */
 #define MPI_CAUSE_RESTART "jobiod-restarted"   /* steps that ran at a start of jobiod */
+#define MPI_CAUSE_EARLY "step-before-probes"   /* steps that started before jobiod was attached */
 #define MPI_CAUSE_UNSEEN "programs-not-seen"   /* programs that were not looked at; at least */
 #define MPI_CAUSE_NODE "not-counted-on-node"   /* of a job: nodes of steps; see job.h */
 #define MPI_CAUSE_LIBRARY "not-covered: "      /* prefix of a library and the reason */

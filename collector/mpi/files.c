@@ -58,12 +58,26 @@ static struct file *find(const struct mpi_files *files, const struct stat *st)
     for (size_t i = 0; i < files->n; i++) {
         struct file *file = files->items[i];
 
+        /* The probes keep the inode, and a new link or mode changes only its time. */
         if (file->device == st->st_dev && file->inode == st->st_ino &&
-            file->changed.tv_sec == st->st_ctim.tv_sec &&
-            file->changed.tv_nsec == st->st_ctim.tv_nsec)
+            (file->links || (file->changed.tv_sec == st->st_ctim.tv_sec &&
+                             file->changed.tv_nsec == st->st_ctim.tv_nsec)))
             return file;
     }
     return NULL;
+}
+
+/* Forget the files that are not MPI: nobody points to them. */
+static void forget_others(struct mpi_files *files)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < files->n; i++)
+        if (files->items[i]->found.name)
+            files->items[kept++] = files->items[i];
+        else
+            free(files->items[i]);
+    files->n = kept;
 }
 
 static struct file *append(struct mpi_files *files, const struct stat *st)
@@ -109,6 +123,8 @@ const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const ch
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return NULL;
     file = find(files, &st);
+    if (!file && files->n >= MAX_FILES)
+        forget_others(files);
     if (!file && files->n >= MAX_FILES)
         return &too_many;
     if (!file) {

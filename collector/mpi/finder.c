@@ -20,6 +20,8 @@
 /* A process is looked at 1 ms after an exec, and then after twice the time, until this. */
 #define LAST_DELAY_NS (512 * NS_PER_MS)
 
+/* Of a step; the others are counted. Their names are from users, and reports keep them. */
+#define MAX_NAMED 16
 /* Looks that are later than this may have come after the end of a process, or of a step. */
 #define LATE_NS NS_PER_S
 
@@ -35,9 +37,10 @@ struct process {
     uint64_t since_ns;
     uint64_t next_ns; /* the next look; UINT64_MAX: at the next scan */
     uint64_t delay_ns;
-    bool found; /* it has MPI */
-    bool late;  /* it may have called MPI before the probes were attached */
-    bool again; /* the same for another MPI than the first one that was found */
+    bool found;  /* it has MPI */
+    bool late;   /* it may have called MPI before the probes were attached */
+    bool again;  /* the same for another MPI than the first one that was found */
+    bool unseen; /* it had ended before a look that was late */
 };
 
 /* A step has used a file that could not be probed. */
@@ -211,8 +214,10 @@ static bool look(struct mpi_finder *finder, struct process *process, uint64_t no
 
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", process->pid);
     maps = fopen(path, "re");
-    if (!maps)
+    if (!maps) {
+        process->unseen |= errno != ENOENT && errno != ESRCH;
         return false;
+    }
     read_maps(finder, process, maps, true);
     if (!process->found)
         read_maps(finder, process, maps, false);
@@ -292,7 +297,7 @@ uint64_t mpi_finder_due(const struct mpi_finder *finder)
 
 static bool may_have_missed(const struct process *process)
 {
-    return process->late || process->again;
+    return process->late || process->again || process->unseen;
 }
 
 static void forget_process(struct mpi_finder *finder, size_t i)
@@ -318,6 +323,7 @@ static void visit(struct mpi_finder *finder, size_t i, uint64_t now)
 
     set_looking_at(finder, process.step);
     alive = look(finder, &process, now);
+    process.unseen |= !alive && now > process.next_ns + LATE_NS;
     process.delay_ns *= 2;
     process.next_ns =
         !alive || process.found || !process.delay_ns || process.delay_ns > LAST_DELAY_NS
@@ -342,13 +348,14 @@ bool mpi_finder_look(struct mpi_finder *finder)
     return false;
 }
 
-/* Forget the processes of a step that have ended, except those that are to be reported. */
+/* Forget the processes of a step that have ended, except those that are to be reported. One that
+ * is to be looked at may be younger than the list. */
 static void forget_ended(struct mpi_finder *finder, uint32_t step, const uint32_t *pids, size_t n)
 {
     for (size_t i = 0; i < finder->n_processes;) {
         const struct process *process = &finder->processes[i];
 
-        if (process->step == step && !may_have_missed(process) &&
+        if (process->step == step && !may_have_missed(process) && process->next_ns == UINT64_MAX &&
             !number_is_in(pids, n, process->pid))
             forget_process(finder, i);
         else
@@ -404,7 +411,8 @@ static uint64_t count_unseen(const struct mpi_finder *finder, uint32_t step)
     for (size_t i = 0; i < finder->n_processes; i++) {
         const struct process *process = &finder->processes[i];
 
-        n += process->step == step && now > LATE_NS && process->next_ns < now - LATE_NS;
+        n += process->step == step &&
+             (process->unseen || (now > LATE_NS && process->next_ns < now - LATE_NS));
     }
     return n;
 }
@@ -413,6 +421,7 @@ static uint64_t count_unseen(const struct mpi_finder *finder, uint32_t step)
 static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_account *account)
 {
     uint64_t late = 0, unseen = count_unseen(finder, step);
+    unsigned named = 0;
     int r = 0;
 
     /* The programs report those that called a function later. */
@@ -423,20 +432,24 @@ static int report(const struct mpi_finder *finder, uint32_t step, struct mpi_acc
                 (process->again ||
                  (process->late && !mpi_probe_knows(finder->probe, step, process->pid)));
     }
-    if (late)
-        r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
-    if (r == 0 && unseen)
-        r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, unseen, 0);
     for (size_t i = 0; r == 0 && i < finder->n_uncovered; i++) {
         const struct uncovered *uncovered = &finder->uncovered[i];
         char cause[512];
 
         if (uncovered->step != step)
             continue;
+        if (++named > MAX_NAMED) {
+            unseen++;
+            continue;
+        }
         (void)snprintf(cause, sizeof(cause), MPI_CAUSE_LIBRARY "%.64s: %s", uncovered->file->name,
                        uncovered->file->why);
         r = completeness_add(&account->completeness, cause, 1, 0);
     }
+    if (r == 0 && late)
+        r = completeness_add(&account->completeness, MPI_CAUSE_LATE, late, 0);
+    if (r == 0 && unseen)
+        r = completeness_add(&account->completeness, MPI_CAUSE_UNSEEN, unseen, 0);
     return r;
 }
 

@@ -31,7 +31,9 @@ struct watched {
 
 struct mpi_watcher {
     const struct probe *probe;
-    bool always;
+    uint64_t linger_ns;
+    uint64_t
+        unused_ns; /* CLOCK_MONOTONIC: when the thread saw no step any more; 0: there are some */
     pthread_t thread;
     bool started;
     int wake_fd;
@@ -128,7 +130,7 @@ static void publish(struct mpi_watcher *watcher, struct mpi_finder *finder)
     (void)pthread_mutex_unlock(&watcher->mutex);
 }
 
-/* While there are steps, the programs are attached to the libraries. */
+/* While they are wanted, the programs are attached to the libraries. */
 static void update_finder(struct mpi_watcher *watcher, bool wanted)
 {
     struct mpi_finder *finder = watcher->finder;
@@ -144,14 +146,28 @@ static void update_finder(struct mpi_watcher *watcher, bool wanted)
     }
 }
 
-static bool is_wanted(struct mpi_watcher *watcher)
+/* When to detach, CLOCK_MONOTONIC; UINT64_MAX: not at all, as there are steps. */
+static uint64_t detach_due(struct mpi_watcher *watcher)
 {
-    bool wanted;
+    size_t n;
 
     (void)pthread_mutex_lock(&watcher->mutex);
-    wanted = watcher->always || watcher->n > 0;
+    n = watcher->n;
     (void)pthread_mutex_unlock(&watcher->mutex);
-    return wanted;
+    if (n || watcher->linger_ns == MPI_WATCHER_ALWAYS) {
+        watcher->unused_ns = 0;
+        return UINT64_MAX;
+    }
+    if (!watcher->unused_ns)
+        watcher->unused_ns = clock_ns(CLOCK_MONOTONIC);
+    return watcher->unused_ns + watcher->linger_ns;
+}
+
+static bool is_wanted(struct mpi_watcher *watcher)
+{
+    uint64_t due = detach_due(watcher);
+
+    return due == UINT64_MAX || (watcher->finder && due > clock_ns(CLOCK_MONOTONIC));
 }
 
 /* Returns whether there may be more to do. */
@@ -181,9 +197,11 @@ static void wait_for_work(struct mpi_watcher *watcher)
         {.fd = watcher->finder ? mpi_probe_fd(watcher->mpi) : -1, .events = POLLIN},
     };
     uint64_t due = watcher->finder ? mpi_finder_due(watcher->finder) : UINT64_MAX;
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), count;
-    uint64_t ms = due <= now ? 0 : (due - now) / NS_PER_MS + 1;
+    uint64_t detach = watcher->finder ? detach_due(watcher) : UINT64_MAX;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), count, ms;
 
+    due = detach < due ? detach : due;
+    ms = due <= now ? 0 : (due - now) / NS_PER_MS + 1;
     (void)poll(polls, ARRAY_SIZE(polls), due == UINT64_MAX ? -1 : ms > 1000 ? 1000 : (int)ms);
     if (polls[0].revents)
         (void)!read(watcher->wake_fd, &count, sizeof(count));
@@ -261,17 +279,17 @@ static bool start(struct mpi_watcher *watcher)
     return watcher->started;
 }
 
-struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always)
+struct mpi_watcher *mpi_watcher_create(const struct probe *probe, uint64_t linger_ns)
 {
     struct mpi_watcher *watcher = calloc(1, sizeof(*watcher));
 
     if (!watcher)
         return NULL;
     watcher->probe = probe;
-    watcher->always = always;
+    watcher->linger_ns = linger_ns;
     watcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&watcher->mutex, NULL);
-    if (watcher->wake_fd >= 0 && (!always || start(watcher)))
+    if (watcher->wake_fd >= 0 && (linger_ns != MPI_WATCHER_ALWAYS || start(watcher)))
         return watcher;
     mpi_watcher_destroy(watcher);
     return NULL;
@@ -290,14 +308,20 @@ static bool append(struct mpi_watcher *watcher, uint32_t step)
     return true;
 }
 
-void mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step)
+bool mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step)
 {
+    const struct watched *watched;
+    bool counted;
+
     (void)pthread_mutex_lock(&watcher->mutex);
     if (!find(watcher, step) && append(watcher, step) && watcher->mpi)
         add_to_map(watcher); /* now, so that no call is missed */
+    watched = find(watcher, step);
+    counted = watched && watched->added && watcher->finder;
     (void)pthread_mutex_unlock(&watcher->mutex);
     if (watcher->started || start(watcher))
         wake(watcher);
+    return counted;
 }
 
 void mpi_watcher_remove(struct mpi_watcher *watcher, uint32_t step)

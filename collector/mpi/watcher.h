@@ -16,17 +16,18 @@
 
 struct mpi_watcher;
 
-/* The probe must outlive the watcher. always: the programs are loaded now, and stay attached to
- * libraries. Otherwise they are loaded when the first step is added, and attached while there are
- * steps: a program that starts MPI at once may be too early. Returns NULL on out-of-memory. */
-struct mpi_watcher *mpi_watcher_create(const struct probe *probe, bool always);
+/* The probe must outlive the watcher. The programs are loaded, and attached to libraries, when the
+ * first step is added, and detached linger_ns after the last one was removed. MPI_WATCHER_ALWAYS:
+ * attach now, and stay attached. Returns NULL on out-of-memory. */
+#define MPI_WATCHER_ALWAYS UINT64_MAX
+struct mpi_watcher *mpi_watcher_create(const struct probe *probe, uint64_t linger_ns);
 /* Ends the thread, unless it hangs, in a read from a server that does not answer: then it stays,
  * with what it uses. NULL is fine. */
 void mpi_watcher_destroy(struct mpi_watcher *watcher);
 
-/* Count a step from now on, by its number in the maps of the probe. What cannot be done is
- * reported by mpi_watcher_read(). */
-void mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step);
+/* Count a step, by its number in the maps of the probe. Returns false if it is not counted yet: the
+ * programs are not attached. What cannot be done later is reported by mpi_watcher_read(). */
+bool mpi_watcher_add(struct mpi_watcher *watcher, uint32_t step);
 /* Forget a step and its counters. Steps that were not added are fine. */
 void mpi_watcher_remove(struct mpi_watcher *watcher, uint32_t step);
 /* Whether the step was added. NULL: false. */

@@ -163,7 +163,9 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     r = follow(tracker, &copy, number, NULL, &step, error);
     if (r < 0)
         return r;
-    step_mpi_start(step);
+    r = step_mpi_start(step, clock_ns(CLOCK_BOOTTIME) > tag_deadline(&step->tag));
+    if (r < 0)
+        return error_set(error, r, "no memory for a step");
     if (untracked)
         late_tag_mark(step);
     return 0;

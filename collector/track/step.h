@@ -39,7 +39,8 @@ struct step {
     uint64_t ended_boot_ns;      /* CLOCK_BOOTTIME; 0: not reported */
     uint64_t idle_since_ns;      /* CLOCK_BOOTTIME; it did nothing after this */
     struct step_account account; /* from PHASE_UNSAVED on */
-    struct mpi_account *mpi_before; /* owned; what earlier jobiods counted; NULL: nothing */
+    struct mpi_account
+        *mpi_before; /* owned; what earlier jobiods counted, and what was missed; NULL: nothing */
 };
 
 /* Takes the tag over on success. NULL: out of memory. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/track/step_mpi.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mpi/watcher.h"
@@ -12,26 +14,49 @@
 
 DEFINE_CLEANUP(struct mpi_account, mpi_account_destroy)
 
-void step_mpi_start(struct step *step)
+static bool is_wanted(const struct step *step)
 {
     const struct tracker *tracker = step->job->tracker;
 
-    if (tracker->mpi && (tracker->all_mpi || step->tag.mpi))
-        mpi_watcher_add(tracker->mpi, step->number);
+    return tracker->mpi && (tracker->all_mpi || step->tag.mpi);
+}
+
+static bool has_cause(const struct completeness *c, const char *cause)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->items[i].cause, cause))
+            return true;
+    return false;
+}
+
+/* What was counted so far is incomplete. */
+static int mark_incomplete(struct step *step, const char *cause)
+{
+    if (!step->mpi_before)
+        step->mpi_before = calloc(1, sizeof(*step->mpi_before));
+    if (!step->mpi_before)
+        return -ENOMEM;
+    return has_cause(&step->mpi_before->completeness, cause)
+               ? 0
+               : completeness_add(&step->mpi_before->completeness, cause, 1, 0);
+}
+
+int step_mpi_start(struct step *step, bool late)
+{
+    if (!is_wanted(step) || (mpi_watcher_add(step->job->tracker->mpi, step->number) && !late))
+        return 0;
+    return mark_incomplete(step, MPI_CAUSE_EARLY);
 }
 
 int step_mpi_adopt(struct step *step, const struct mpi_account *before)
 {
     int r = mpi_account_add(&step->mpi_before, before);
 
-    step_mpi_start(step);
-    if (r < 0 || (!before && !mpi_watcher_has(step->job->tracker->mpi, step->number)))
+    if (is_wanted(step))
+        (void)mpi_watcher_add(step->job->tracker->mpi, step->number);
+    if (r < 0 || (!before && !is_wanted(step)))
         return r;
-    if (!step->mpi_before)
-        step->mpi_before = calloc(1, sizeof(*step->mpi_before));
-    return step->mpi_before
-               ? completeness_add(&step->mpi_before->completeness, MPI_CAUSE_RESTART, 1, 0)
-               : -ENOMEM;
+    return mark_incomplete(step, MPI_CAUSE_RESTART);
 }
 
 int step_mpi_read(const struct step *step, struct mpi_account **ret)

@@ -7,8 +7,9 @@
 
 struct tracker;
 
-/* Count the MPI-IO of a step if its user or this node wants it. */
-void step_mpi_start(struct step *step);
+/* Count the MPI-IO of a step if its user or this node wants it. late: its programs may already run.
+ * 0 or -ENOMEM. */
+int step_mpi_start(struct step *step, bool late);
 /* The same for a step that was tagged under an earlier jobiod; `before` is its last account, which
  * is continued, or NULL. 0 or -ENOMEM. */
 int step_mpi_adopt(struct step *step, const struct mpi_account *before);

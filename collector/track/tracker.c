@@ -26,6 +26,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
+/* How long the programs stay attached to MPI for the next job that wants it. */
+#define MPI_LINGER_NS (10 * NS_PER_MINUTE)
 /* How long a job without steps waits for its epilog: after its extern or batch step, whose end is
  * that of the job, and without one, when the next step may come after a long pause. */
 #define IDLE_AFTER_LAST_STEP NS_PER_MINUTE
@@ -92,7 +94,8 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     tracker->all_mpi = options->all_mpi;
     tracker->hooks = *hooks;
     if (options->mpi || options->all_mpi) {
-        tracker->mpi = mpi_watcher_create(options->probe, options->all_mpi);
+        tracker->mpi = mpi_watcher_create(options->probe,
+                                          options->all_mpi ? MPI_WATCHER_ALWAYS : MPI_LINGER_NS);
         if (!tracker->mpi)
             return error_set(error, -ENOMEM, "no memory for the tracker");
     }

@@ -121,7 +121,7 @@ void text_mpi(FILE *out, const struct text *t)
     if (t->s.job->mpi)
         write_account(out, t->s.job, text_columns(t));
     else
-        (void)fputs("MPI-IO: not counted (ClickHouse does not keep it)\n", out);
+        (void)fputs("MPI-IO: not counted (sbatch --io-mpi; jobs from ClickHouse have none)\n", out);
 }
 
 char *report_mpi_text(const struct job_account *job, size_t columns)

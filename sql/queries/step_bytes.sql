@@ -1,5 +1,5 @@
 -- About how many bytes a step takes in the database, with its part of the rows of its job. ?1 step
-SELECT 1000 + ifnull((
+SELECT 1000 + ifnull((SELECT length(mpi_incomplete) FROM step WHERE id = ?1), 0) + ifnull((
     SELECT sum(150 + 2 * (length(CAST(m.mount AS BLOB)) + length(CAST(m.fstype AS BLOB))
         + length(CAST(m.source AS BLOB))))
     FROM step_mount AS s CROSS JOIN mount AS m ON m.id = s.mount_id WHERE s.step_id = ?1), 0)

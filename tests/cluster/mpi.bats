@@ -35,9 +35,13 @@ teardown() {
     mkdir -p "${dropin%/*}"
     printf '%s\n' '[Service]' CapabilityBoundingSet=CAP_SYS_ADMIN > $dropin
     cluster_jobiod_anew
+    # The first job that wants it is incomplete: the probes are attached while it runs.
+    id=$(submit alice --io-mpi --wrap true)
+    job_wait "$id"
+    job_json "$id" | jq -e '[.mpi.incomplete[].cause] | contains(["step-before-probes"])'
+    wait_for 240 sh -c 'jobio status --json | jq -e .mpi.ready'
     id=$(submit alice --io-mpi << 'END'
 #!/bin/sh
-until jobio status --json | jq -e .mpi.ready; do sleep 0.2; done > ready
 mpirun.mpich -n 2 sh -c 'calls /scratch/calls && work await:/fast/mpi-go' > truth
 END
     )

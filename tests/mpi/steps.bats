@@ -72,7 +72,7 @@ tag() {
     mkdir -p "$group"
     printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=0 NODES=1 SUMMARY=short \
         CGROUP="${group#"$CGROUPS"}" CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT=1 ${2:+MPI=$2} > "$T/run/$file"
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" WITHIN=60000 ${2:+MPI=$2} > "$T/run/$file"
     mv "$T/run/$file" "$T/run/steps"
     await steps_are running $(($1 + 1))
 }
@@ -93,8 +93,8 @@ in_step() {
 call() {
     local options=()
     [ "$2" = mpich ] || options=(--oversubscribe)
-    rm -f "$T/file"
-    in_step "$1" "mpirun.$2" "${options[@]}" -n "$3" "$D/calls.$2" "$T/file" >> "$T/truth"
+    rm -f "$T/file.$1"
+    in_step "$1" timeout 120 "mpirun.$2" "${options[@]}" -n "$3" "$D/calls.$2" "$T/file.$1" | tee -a "$T/truth.$1" >> "$T/truth"
 }
 
 # The sums of the truth and of a document, a line a class.
@@ -141,6 +141,11 @@ is_true() {
     wait $!
     job "$T/running"
     is_true "$T/running"
+    jobio job 7 --steps --json > "$T/steps"
+    for step in 0 1; do
+        jq --arg step $step '{mpi: (.steps[] | select(.step == $step).mpi)}' "$T/steps" > "$T/step"
+        diff <(summed < "$T/truth.$step") <(counted "$T/step")
+    done
     end 0
     await steps_are running 1
     call 1 mpich 1
@@ -152,7 +157,7 @@ is_true() {
     is_true "$T/ended"
 }
 
-@test "without the setting, only jobs that want it are counted" {
+@test "without the setting, only jobs that want it are counted, and the first one is incomplete" {
     start_jobiod asked
     tag 0
     tag 1 1
@@ -161,7 +166,13 @@ is_true() {
     rm "$T/truth"
     call 1 mpich 2
     job "$T/running"
-    is_true "$T/running"
+    diff <(summed < "$T/truth") <(counted "$T/running")
+    jq -e '.mpi.incomplete == [{cause: "step-before-probes", count: 1}]' "$T/running"
+    tag 2 1
+    call 2 openmpi 1
+    job "$T/running"
+    diff <(summed < "$T/truth") <(counted "$T/running")
+    jq -e '.mpi.incomplete == [{cause: "step-before-probes", count: 1}]' "$T/running"
 }
 
 @test "a step is not counted if the site does not allow it" {
@@ -175,7 +186,7 @@ is_true() {
 @test "a step that has not called MPI-IO has an empty account" {
     start_jobiod yes
     tag 0
-    in_step 0 cat /etc/passwd
+    in_step 0 cat /etc/passwd > /dev/null
     job "$T/running"
     jq -e '.mpi.calls == {} and .mpi.complete' "$T/running"
 }
@@ -191,6 +202,9 @@ is_true() {
     diff <(summed < "$T/truth") <(counted "$T/restarted")
     jq -e '.mpi.incomplete == [{cause: "jobiod-restarted", count: 1}]' "$T/restarted"
     call 0 mpich 1
+    stop_jobiod
+    start_jobiod yes
+    await steps_are running 1
     end 0
     await steps_are running 0
     job "$T/ended"
@@ -210,12 +224,14 @@ no_uprobes() {
     [ "$(uprobes)" = 0 ]
 }
 
-@test "the probes are removed with the last step that wants them" {
+@test "the probes are attached for the first step that wants them, and stay for the next" {
     start_jobiod asked
     no_uprobes
-    tag 0 1
+    tag 0
+    tag 1 1
     await is_ready
     [ "$(uprobes)" != 0 ]
-    end 0
-    await no_uprobes
+    end 1
+    await steps_are running 1
+    [ "$(uprobes)" != 0 ]
 }

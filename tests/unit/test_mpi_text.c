@@ -48,7 +48,7 @@ static void test_no_calls(void **state)
     _job_ *job = sample_run();
 
     (void)state;
-    check_text(job, "\nMPI-IO: not counted (ClickHouse does not keep it)\n");
+    check_text(job, "\nMPI-IO: not counted (sbatch --io-mpi; jobs from ClickHouse have none)\n");
     job->mpi = calloc(1, sizeof(*job->mpi));
     check_text(job, "\nMPI-IO: no calls\n");
 }

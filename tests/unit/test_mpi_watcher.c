@@ -177,17 +177,17 @@ static void check(struct mpi_watcher *watcher, uint32_t step, uint64_t calls, co
 
 static void test_steps(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, false);
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, 0);
     unsigned waited = 0;
 
     (void)state;
     assert_non_null(watcher);
     assert_false(mpi_watcher_has(watcher, 3));
-    mpi_watcher_add(watcher, 3);
+    assert_false(mpi_watcher_add(watcher, 3)); /* not attached yet */
     assert_true(mpi_watcher_has(watcher, 3));
     await_ready(watcher);
-    mpi_watcher_add(watcher, 4);
-    mpi_watcher_add(watcher, 4);
+    assert_true(mpi_watcher_add(watcher, 4));
+    assert_true(mpi_watcher_add(watcher, 4));
     assert_int_equal(fake.added, 2); /* at once, if the programs are loaded */
     check(watcher, 3, 3, NULL);
     check(watcher, 4, 4, NULL);
@@ -205,13 +205,13 @@ static void test_steps(void **state)
 
 static void test_always(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
 
     (void)state;
     assert_non_null(watcher);
     await_ready(watcher);
     assert_int_equal(fake.loaded, 1);
-    mpi_watcher_add(watcher, 5);
+    (void)mpi_watcher_add(watcher, 5);
     check(watcher, 5, 5, NULL);
     mpi_watcher_destroy(watcher);
     assert_int_equal(fake.loaded, 0);
@@ -220,7 +220,7 @@ static void test_always(void **state)
 
 static void test_cannot_load(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
     struct mpi_watcher_state now;
     unsigned waited = 0;
 
@@ -228,8 +228,8 @@ static void test_cannot_load(void **state)
     assert_non_null(watcher);
     mpi_watcher_destroy(watcher);
     fake.fails = true;
-    watcher = mpi_watcher_create(NULL, true);
-    mpi_watcher_add(watcher, 6);
+    watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
+    (void)mpi_watcher_add(watcher, 6);
     do
         mpi_watcher_get_state(watcher, &now);
     while (!*now.why.text && pause_once(&waited));
@@ -241,15 +241,14 @@ static void test_cannot_load(void **state)
 
 static void test_no_room(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, true);
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
     uint32_t *pids = calloc(1, sizeof(*pids));
 
     (void)state;
     assert_non_null(watcher);
     await_ready(watcher);
     fake.full = true;
-    mpi_watcher_add(watcher, 7);
-    await_ready(watcher);
+    assert_false(mpi_watcher_add(watcher, 7));
     check(watcher, 7, 7, MPI_CAUSE_UNSEEN);
     fake.full = false;
     mpi_watcher_scan(watcher, 7, pids, 1, false);
@@ -267,14 +266,14 @@ static void test_busy(void **state)
 
     (void)state;
     (void)pthread_mutex_lock(&fake.gate);
-    watcher = mpi_watcher_create(NULL, true);
+    watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
     assert_non_null(watcher);
-    mpi_watcher_add(watcher, 9);
+    (void)mpi_watcher_add(watcher, 9);
     check(watcher, 9, 0, MPI_CAUSE_UNSEEN);
     (void)pthread_mutex_unlock(&fake.gate);
     await_causes(watcher, 9, 0);
     (void)pthread_mutex_lock(&fake.gate);
-    mpi_watcher_add(watcher, 10);
+    (void)mpi_watcher_add(watcher, 10);
     check(watcher, 10, 10, NULL);
     (void)pthread_mutex_unlock(&fake.gate);
     mpi_watcher_destroy(watcher);
@@ -314,14 +313,14 @@ static void test_late(void **state)
 /* For ThreadSanitizer. */
 static void test_many(void **state)
 {
-    struct mpi_watcher *watcher = mpi_watcher_create(NULL, false);
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, 0);
 
     (void)state;
     assert_non_null(watcher);
     for (uint32_t i = 0; i < 200; i++) {
         uint32_t *pids = calloc(1, sizeof(*pids));
 
-        mpi_watcher_add(watcher, i);
+        (void)mpi_watcher_add(watcher, i);
         pids[0] = (uint32_t)getpid();
         mpi_watcher_scan(watcher, i, pids, 1, false);
         mpi_account_destroy(mpi_watcher_read(watcher, i));
