@@ -80,7 +80,7 @@ bool job_is_complete(const struct job_account *job)
 
 bool job_mpi_is_complete(const struct job_account *job)
 {
-    return job_is_complete(job) && job->mpi && !job->mpi->completeness.n;
+    return job_has_all_nodes(job) && job->mpi && !job->mpi->completeness.n;
 }
 
 bool job_has_mpi(const struct job_account *job)

@@ -94,7 +94,7 @@ bool step_is_complete(const struct step_account *step);
 bool job_has_all_nodes(const struct job_account *job);
 /* The account of each expected node is there and complete. */
 bool job_is_complete(const struct job_account *job);
-/* The same, and nothing is missing from its MPI-IO, which was counted. */
+/* Each expected node is there, and nothing is missing from its MPI-IO, which was counted. */
 bool job_mpi_is_complete(const struct job_account *job);
 
 /* It called MPI-IO, as far as that was counted, or calls may be missing: full reports show it. */

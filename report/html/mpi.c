@@ -84,7 +84,7 @@ static void put_missing(FILE *out, const struct job_account *job)
 
         put_cause(out, cause);
     }
-    if (!job_is_complete(job))
+    if (!job_has_all_nodes(job))
         put_cause(out, SUMMARY_MPI_JOB);
     (void)fputs("</ul>\n", out);
 }

@@ -232,7 +232,7 @@ static struct json_object *steps(struct tree *t, const struct style *style,
         put_wait(t, o, s->longest_wait_ns, &s->mounts);
         tree_put(t, o, "mounts", mounts(t, style, &s->mounts, s->elapsed_ns, job->unsupported));
         if (s->mpi)
-            tree_put(t, o, "mpi", json_mpi(t, s->mpi, true));
+            tree_put(t, o, "mpi", json_mpi(t, s->mpi, !s->mpi->completeness.n));
         tree_add(t, array, o);
     }
     return array;
@@ -389,7 +389,7 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
     tree_put(t, document, "mounts",
              mounts(t, &style, &job->mounts, job->elapsed_ns, job->unsupported));
     if (job->mpi)
-        tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_has_all_nodes(job)));
+        tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_mpi_is_complete(job)));
     put_nodes(t, &style, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         tree_put(t, document, "steps", steps(t, &style, job));

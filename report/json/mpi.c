@@ -31,14 +31,14 @@ static struct json_object *causes(struct tree *t, const struct completeness *c)
     return list;
 }
 
-struct json_object *json_mpi(struct tree *t, const struct mpi_account *account, bool all)
+struct json_object *json_mpi(struct tree *t, const struct mpi_account *account, bool complete)
 {
     struct json_object *o = tree_object(t), *calls = tree_object(t);
 
     for (int i = 0; i < MPI_CLASS_COUNT; i++)
         if (account->classes[i].calls)
             tree_put(t, calls, mpi_class_name(i), counter(t, &account->classes[i]));
-    tree_put_bool(t, o, "complete", all && !account->completeness.n);
+    tree_put_bool(t, o, "complete", complete);
     tree_put(t, o, "incomplete", causes(t, &account->completeness));
     tree_put(t, o, "calls", calls);
     return o;

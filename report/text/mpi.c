@@ -72,7 +72,7 @@ static void write_causes(FILE *out, const struct job_account *job, size_t column
 
     for (size_t i = 0; i < c->n; i++)
         write_cause(out, summary_mpi_cause(&c->items[i]), columns);
-    if (!job_is_complete(job))
+    if (!job_has_all_nodes(job))
         write_cause(out, strdup(SUMMARY_MPI_JOB), columns);
 }
 

@@ -25,7 +25,8 @@ CREATE VIEW v_job_mpi AS
 SELECT j.cluster, j.jobid, j.restart, j.user, m.class, sum(m.calls) AS calls,
        sum(m.errors) AS errors, sum(m.bytes) AS bytes, sum(m.requested_bytes) AS requested_bytes,
        sum(m.unknown_calls) AS unknown_calls, sum(m.time_ns) / 1e9 AS time_s,
-       NOT EXISTS (SELECT 1 FROM step WHERE job_id = j.id AND mpi_incomplete <> '[]') AS complete
+       j.nodes_expected > 0 AND j.nodes_reported >= j.nodes_expected
+           AND NOT EXISTS (SELECT 1 FROM step WHERE job_id = j.id AND mpi_incomplete <> '[]') AS complete
 FROM job AS j
 JOIN step AS s ON s.job_id = j.id
 JOIN mpi AS m ON m.step_id = s.id
