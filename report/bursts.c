@@ -166,11 +166,34 @@ static uint64_t other_wait(const struct timeline *t, const struct run *runs, uns
     return sum;
 }
 
-/* What the bursts did, from runs that are extended. If threads wait beside the bursts, too, and
- * that could be more than 10 % of the stall and a second of it, the stall is unknown. */
-static void add_runs(const struct timeline *t, const struct run *runs, unsigned n,
+/* The time line of a mount, and the mounts beside it; NULL: none. */
+struct place {
+    const struct timeline *t;
+    const struct io_mounts *mounts;
+};
+
+/* Returns how long threads waited on other mounts. */
+static uint64_t wait_elsewhere(const struct place *place, uint64_t from_s, uint64_t to_s)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; place->mounts && i < place->mounts->n; i++) {
+        const struct timeline *t = &place->mounts->items[i].timeline;
+        uint64_t earlier_s = from_s > t->width_s ? from_s - t->width_s + 1 : 0;
+
+        if (t != place->t && t->n)
+            add_saturating(&sum, timeline_between(t, earlier_s, to_s).of[TIMELINE_WAIT]);
+    }
+    return sum;
+}
+
+/* What the bursts did, from runs that are extended. If threads wait beside the bursts, or on other
+ * mounts, and that could be more than 10 % of the stall and a second of it, the stall is unknown.
+ */
+static void add_runs(const struct place *place, const struct run *runs, unsigned n,
                      struct bursts *ret)
 {
+    const struct timeline *t = place->t;
     uint64_t other = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -182,6 +205,7 @@ static void add_runs(const struct timeline *t, const struct run *runs, unsigned 
         add_saturating(&ret->wait_ns, sum.of[TIMELINE_WAIT]);
         add_saturating(&ret->stall_ns, sum.longest_ns);
         add_saturating(&other, other_wait(t, runs, n, i));
+        add_saturating(&other, wait_elsewhere(place, from_s, to_s));
     }
     if (ret->stall_ns != TIMELINE_UNKNOWN && ret->stall_ns > ret->wait_ns)
         ret->stall_ns = ret->wait_ns;
@@ -189,8 +213,9 @@ static void add_runs(const struct timeline *t, const struct run *runs, unsigned 
         ret->stall_ns = TIMELINE_UNKNOWN;
 }
 
-struct bursts bursts_find(const struct timeline *t)
+static struct bursts find(const struct place *place)
 {
+    const struct timeline *t = place->t;
     struct run runs[TIMELINE_BINS];
     unsigned n = keep_large(runs, find_runs(t, runs));
     struct bursts ret = {.n = n};
@@ -205,6 +230,16 @@ struct bursts bursts_find(const struct timeline *t)
     ret.every_s =
         (uint64_t)((runs[n - 1].middle - runs[0].middle) * (double)t->width_s / (n - 1) + 0.5);
     extend_runs(t, runs, n);
-    add_runs(t, runs, n, &ret);
+    add_runs(place, runs, n, &ret);
     return ret;
+}
+
+struct bursts bursts_find(const struct timeline *t)
+{
+    return find(&(struct place){t, NULL});
+}
+
+struct bursts bursts_of_mount(const struct io_mounts *mounts, const struct io_mount *m)
+{
+    return find(&(struct place){&m->timeline, mounts});
 }

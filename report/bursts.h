@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "common/account.h"
 #include "common/timeline.h"
 
 struct bursts {
@@ -20,6 +21,10 @@ struct bursts {
     uint64_t stall_ns;  /* how long the thread that waited longest did, or TIMELINE_UNKNOWN */
 };
 
+/* In the time line of a mount alone. */
 struct bursts bursts_find(const struct timeline *t);
+/* In the time line of mount `m` of these. The longest wait of a thread includes its waits on other
+ * mounts: if there is much of these during the bursts, the stall is unknown. */
+struct bursts bursts_of_mount(const struct io_mounts *mounts, const struct io_mount *m);
 
 #endif

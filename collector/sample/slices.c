@@ -94,7 +94,7 @@ int slices_spread(struct timeline *t, const struct slices_span *span, const stru
 
         if (wait > last)
             r = spread_slice(t, span, slice, wait - last);
-        if (wait > last && r == 0 && slice == oldest(now) && now->earlier_ns)
+        if (wait && r == 0 && slice == oldest(now) && now->earlier_ns)
             r = spread_earlier(t, span, now);
     }
     return r;

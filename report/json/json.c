@@ -143,9 +143,9 @@ static struct json_object *write_bursts(struct tree *t, const struct bursts *bur
 }
 
 static void put_timeline(struct tree *t, const struct style *style, struct json_object *to,
-                         const struct io_mount *m)
+                         const struct io_mounts *list, const struct io_mount *m)
 {
-    struct bursts bursts = bursts_find(&m->timeline);
+    struct bursts bursts = bursts_of_mount(list, m);
 
     tree_put(t, to, "timeline", json_timeline(&m->timeline, style->bins));
     if (bursts.n && !(style->flags & REPORT_WIRE))
@@ -175,7 +175,7 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         if (mount_baseline_is_known(&m->baseline))
             tree_put(t, o, "normal", baseline(t, &m->baseline));
         if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))
-            put_timeline(t, style, o, m);
+            put_timeline(t, style, o, list, m);
         tree_put(t, o, "unsupported", op_names(t, unsupported | io_unsupported_on(m->fstype)));
         tree_add(t, array, o);
     }

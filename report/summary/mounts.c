@@ -211,7 +211,7 @@ static char *stall_text(const struct job_account *job, uint64_t stall_ns)
 
 char *summary_bursts(const struct io_summary *s, const struct io_mount *m)
 {
-    struct bursts bursts = bursts_find(&m->timeline);
+    struct bursts bursts = bursts_of_mount(&s->job->mounts, m);
     char every[UNITS_SIZE], bytes[UNITS_SIZE], longest[UNITS_SIZE];
     _free_ char *stall = bursts.n ? stall_text(s->job, bursts.stall_ns) : NULL;
     char *line;

@@ -348,15 +348,52 @@ static void test_random(void **state)
     assert_in_range(claimed, 0, 4);
 }
 
+/* Four bursts of 5 s on a mount, each with a longest wait of 5 s, and the same waits on another
+ * mount: whose they are is not known. */
+static void test_waits_on_another_mount(void **state)
+{
+    struct io_mounts mounts CLEANUP(io_mounts_clear) = {0};
+    const struct timeline_bin burst = {{0, 100 * MIB, 0, 8 * 5 * NS_PER_S}, 5 * NS_PER_S};
+    const struct timeline_bin other = {{0, 0, 0, 4 * NS_PER_S}, 4 * NS_PER_S};
+    struct io_mount *b;
+
+    (void)state;
+    assert_non_null(io_mounts_get(&mounts, "/a", "nfs4", "a", false));
+    b = io_mounts_get(&mounts, "/b", "nfs4", "b", false);
+    assert_non_null(b);
+    for (uint64_t i = 0; i < 4; i++) {
+        uint64_t from = (START_S + 100 * i) * NS_PER_S;
+
+        assert_int_equal(
+            timeline_spread(&mounts.items[0].timeline, 1, from, from + 5 * NS_PER_S, &burst), 0);
+    }
+    assert_int_equal(bursts_of_mount(&mounts, &mounts.items[0]).n, 4);
+    assert_int_equal(bursts_of_mount(&mounts, &mounts.items[0]).stall_ns, 20 * NS_PER_S);
+    assert_int_equal(timeline_spread(&b->timeline, 1, (START_S + 50) * NS_PER_S,
+                                     (START_S + 60) * NS_PER_S, &other),
+                     0);
+    assert_int_equal(bursts_of_mount(&mounts, &mounts.items[0]).stall_ns, 20 * NS_PER_S);
+    assert_int_equal(
+        timeline_spread(&b->timeline, 1, START_S * NS_PER_S, (START_S + 5) * NS_PER_S, &other), 0);
+    assert_true(bursts_of_mount(&mounts, &mounts.items[0]).stall_ns == TIMELINE_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checkpoints),   cmocka_unit_test(test_threads_in_turn),
-        cmocka_unit_test(test_threads_alike), cmocka_unit_test(test_long_calls),
-        cmocka_unit_test(test_other_waits),   cmocka_unit_test(test_longest_is_unknown),
-        cmocka_unit_test(test_reads_beside),  cmocka_unit_test(test_exact_or_none),
-        cmocka_unit_test(test_long_job),      cmocka_unit_test(test_disturbed),
-        cmocka_unit_test(test_healthy),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_waits_on_another_mount),
+        cmocka_unit_test(test_checkpoints),
+        cmocka_unit_test(test_threads_in_turn),
+        cmocka_unit_test(test_threads_alike),
+        cmocka_unit_test(test_long_calls),
+        cmocka_unit_test(test_other_waits),
+        cmocka_unit_test(test_longest_is_unknown),
+        cmocka_unit_test(test_reads_beside),
+        cmocka_unit_test(test_exact_or_none),
+        cmocka_unit_test(test_long_job),
+        cmocka_unit_test(test_disturbed),
+        cmocka_unit_test(test_healthy),
+        cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -468,7 +468,7 @@ static void test_longest_wait_of_long_calls(void **state)
 }
 
 /* It is unknown before the slices that are kept, ... */
-static void test_longest_wait_of_a_very_long_call(void **state)
+static void test_a_very_long_call(void **state)
 {
     uint64_t end = 2 * SLICE + 500 * S;
     uint32_t a = follow_waits();
@@ -483,8 +483,21 @@ static void test_longest_wait_of_a_very_long_call(void **state)
     assert_int_equal(longest(a, 0, 96), 0);
 }
 
+/* Two threads return from a server that hung, the one that waited longer in a later reading. */
+static void test_two_very_long_calls(void **state)
+{
+    uint32_t a = follow_waits();
+
+    (void)state;
+    for (unsigned i = 1; i < 50; i++)
+        rig_must(sampler_read(rig.sampler, 2 * SLICE + i * 10 * S, &rig.error));
+    wait_until(a, 503 * S, (2 * SLICE + 500 * S) / SLICE, 300 * S);
+    wait_until(a, 513 * S, (2 * SLICE + 505 * S) / SLICE, 505 * S);
+    assert_true(longest(a, 16, 96) == TIMELINE_UNKNOWN);
+}
+
 /* ... if there was no reading for too long, ... */
-static void test_longest_wait_without_readings(void **state)
+static void test_waits_without_readings(void **state)
 {
     uint32_t a = follow_waits();
 
@@ -575,10 +588,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_time_line_of_long_calls, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_longest_wait, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_longest_wait_of_long_calls, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(test_longest_wait_of_a_very_long_call, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(test_longest_wait_without_readings, rig_setup,
-                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(test_a_very_long_call, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_two_very_long_calls, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_waits_without_readings, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_longest_wait_after_a_restart, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_after_an_upgrade, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_forget, rig_setup, rig_teardown),
