@@ -344,6 +344,8 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_FD:
     case OBJECT_REGS:
     case OBJECT_REGS_32:
+        if (call->wait) /* call_walk() looked at entry: another thread may close or reuse it */
+            return call->sb;
         file = file_of(call_descriptor(object, at->object));
         sb = BPF_CORE_READ(file, f_inode, i_sb);
         call->dev = BPF_CORE_READ(sb, s_dev);
@@ -373,8 +375,13 @@ static __always_inline bool call_is_by_path(const volatile struct hook_indexes *
            at->object == OBJECT_REPORTED;
 }
 
-/* Start a call by path, or take the super block from the inner call that does the operation once
- * the path has been walked. */
+static __always_inline bool call_is_by_descriptor(const volatile struct hook_indexes *at)
+{
+    return at->object == OBJECT_FD || at->object == OBJECT_REGS || at->object == OBJECT_REGS_32;
+}
+
+/* Start a call by path or descriptor, or take the super block from the inner call that does the
+ * operation once the path has been walked. */
 static __always_inline void call_walk(struct task_record *task, void *ctx, bool outermost,
                                       const volatile struct hook_indexes *at, enum io_op op)
 {
@@ -387,7 +394,7 @@ static __always_inline void call_walk(struct task_record *task, void *ctx, bool 
         task->reported = 0;
         task->reached = 0;
         task->reached_sb = 0;
-    } else if (!outermost && task->walk == op) {
+    } else if (outermost ? call_is_by_descriptor(at) : task->walk == op) {
         (void)call_find_super(&inner, ctx, at);
         task->walk = 0;
         task->reached = inner.dev;

@@ -122,6 +122,22 @@ void await(pid_t pid)
     }
 }
 
+void await_sleep(pid_t thread)
+{
+    char path[64], state;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)thread);
+    do {
+        FILE *file;
+
+        usleep(50000);
+        file = fopen(path, "re");
+        if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
+            die(path);
+        fclose(file);
+    } while (state != 'S');
+}
+
 void in_child(void (*work)(void))
 {
     pid_t pid = (pid_t)MUST(fork());

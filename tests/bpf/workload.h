@@ -50,6 +50,8 @@ void do_close(int place, int fd);
 void in_child(void (*work)(void));
 /* Wait for a child that must end with 0. */
 void await(pid_t pid);
+/* Wait until the thread sleeps in a system call. */
+void await_sleep(pid_t thread);
 
 /* Buffer for data, aligned for O_DIRECT. */
 #define BLOCK (1 << 20)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -252,11 +253,55 @@ static void do_locks_flock(void)
     do_close(HERE, second);
 }
 
+struct waiter {
+    int fd;
+    pid_t thread;
+    pthread_barrier_t started;
+};
+
+static void *wait_for_lock(void *arg)
+{
+    struct waiter *waiter = arg;
+
+    waiter->thread = (pid_t)syscall(SYS_gettid);
+    pthread_barrier_wait(&waiter->started);
+    WELL(HERE, IO_LOCK, flock(waiter->fd, LOCK_EX));
+    return NULL;
+}
+
+/* While a thread waits for a lock, its descriptor becomes one of a file on the second directory. */
+static void do_locks_replaced(void)
+{
+    struct waiter waiter;
+    pthread_t thread;
+    int first, other;
+
+    MUST(-pthread_barrier_init(&waiter.started, NULL, 2));
+    begin();
+    first = do_open(HERE, IN("file"), FLAGS);
+    waiter.fd = do_open(HERE, IN("file"), FLAGS);
+    other = do_open(place_at(1), at(1, "file"), FLAGS);
+    WELL(HERE, IO_LOCK, flock(first, LOCK_EX));
+    MUST(-pthread_create(&thread, NULL, wait_for_lock, &waiter));
+    pthread_barrier_wait(&waiter.started);
+    await_sleep(waiter.thread);
+    MUST(dup2(other, waiter.fd));
+    WELL(HERE, IO_LOCK, flock(first, LOCK_UN));
+    MUST(-pthread_join(thread, NULL));
+}
+
 const struct workload workloads_close[] = {
-    {"close_calls", do_close_calls},   {"close_dup", do_close_dup},
-    {"close_range", do_close_range},   {"close_exit", do_close_exit},
-    {"close_exec", do_close_exec},     {"close_mmap", do_close_mmap},
-    {"close_memory", do_close_memory}, {"close_across", do_close_across},
-    {"locks_posix", do_locks_posix},   {"locks_ofd", do_locks_ofd},
-    {"locks_flock", do_locks_flock},   {NULL, NULL},
+    {"close_calls", do_close_calls},
+    {"close_dup", do_close_dup},
+    {"close_range", do_close_range},
+    {"close_exit", do_close_exit},
+    {"close_exec", do_close_exec},
+    {"close_mmap", do_close_mmap},
+    {"close_memory", do_close_memory},
+    {"close_across", do_close_across},
+    {"locks_posix", do_locks_posix},
+    {"locks_ofd", do_locks_ofd},
+    {"locks_flock", do_locks_flock},
+    {"locks_replaced", do_locks_replaced},
+    {NULL, NULL},
 };

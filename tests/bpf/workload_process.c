@@ -184,7 +184,6 @@ static void do_interrupted(void)
 /* SIGKILL during an open that blocks. */
 static void do_killed_in_open(void)
 {
-    char path[64], state;
     pid_t victim;
 
     MUST(mkfifo(IN("fifo"), 0600));
@@ -194,16 +193,7 @@ static void do_killed_in_open(void)
         (void)!open(IN("fifo"), O_WRONLY);
         _exit(1);
     }
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)victim);
-    do {
-        FILE *file;
-
-        usleep(50000);
-        file = fopen(path, "re");
-        if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
-            die(path);
-        fclose(file);
-    } while (state != 'S');
+    await_sleep(victim);
     MUST(kill(victim, SIGKILL));
     MUST(waitpid(victim, NULL, 0));
     errno = EINTR;
