@@ -52,7 +52,8 @@ END
     [ "$(job_field "$id" JobState)" = COMPLETED ]
     job_json "$id" > /tmp/mpi.json
     jq -c '.mpi.incomplete, .incomplete' /tmp/mpi.json
-    jq -e '.complete and .mpi.complete' /tmp/mpi.json
+    # On a slow machine programs can end before jobiod has looked at them.
+    jq -e '.complete and all(.mpi.incomplete[]; .cause == "programs-not-seen")' /tmp/mpi.json
     same "$(sort $truth)" "$(jq -r '.mpi.calls | to_entries[] | .value as $c
         | "\(.key) \($c.calls) \($c.errors) \($c.bytes) \($c.requested_bytes) \($c.unknown_calls)"' \
         /tmp/mpi.json | sort)"
