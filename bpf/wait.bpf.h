@@ -19,10 +19,26 @@ static __always_inline __u32 wait_units(__u64 ns)
     return ns >> SLICE_UNIT_LOG2;
 }
 
-/* A later slice replaces the one of SLICES before. */
+/* A later slice replaces the one of SLICES before. Another CPU that compared before this one has
+ * stored may store a smaller value after it, so look again; old kernels have no compare-and-swap.
+ */
 static __always_inline void slice_raise(struct account_value *value, __u64 slice, __u32 units)
 {
-    raise_to(&value->slices[slice % SLICES], slice << 32 | units);
+    volatile __u64 *at = &value->slices[slice % SLICES];
+    __u64 raised = slice << 32 | units;
+
+    for (int i = 0; i < 2; i++)
+        if (raised > *at)
+            *at = raised;
+}
+
+/* The thread's wait in the slice of `since`, when its wait was `ns`, in units. Limited, because
+ * `since` may be of another thread than the rest, if two threads have ended a chain at once. */
+static __always_inline __u32 slice_wait(const struct wait *wait, __u64 ns, __u32 limit)
+{
+    __u32 units = wait_units(ns) - (__u32)wait->since;
+
+    return units < limit ? units : limit;
 }
 
 /* Add a call to the slice in which it ended, now. The part of it before that slice belongs to the
@@ -38,15 +54,12 @@ static __noinline int slice_add(struct wait *wait, struct account_value *value, 
         early = time_ns > inside ? time_ns - inside : 0;
         units = wait_units(early);
         if (wait->since >> 32 == (now - time_ns) >> SLICE_LOG2)
-            units += wait_units(before) - (__u32)wait->since;
+            units += slice_wait(wait, before, SLICE_UNITS);
         if (early)
             slice_raise(value, slice - 1, units);
         wait->since = slice << 32 | wait_units(before + early);
     }
-    units = wait_units(wait->ns) - (__u32)wait->since;
-    if (units > wait_units(inside)) /* two threads ended a chain at once */
-        units = wait_units(inside);
-    slice_raise(value, slice, units);
+    slice_raise(value, slice, slice_wait(wait, wait->ns, wait_units(inside)));
     return 0;
 }
 
