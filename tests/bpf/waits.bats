@@ -7,6 +7,8 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
     export T="$BATS_FILE_TMPDIR"
+    export traces=/dev/jobio-traces # files there are not counted: strace writes while its programs wait
+    mkdir $traces
     . "$BATS_TEST_DIRNAME/../causes/causes.bash"
     modprobe -a loop ext4
     nfs 3>&- 4>&- # of bats: its daemons would keep bats from ending
@@ -24,6 +26,7 @@ setup_file() {
 teardown_file() {
     tc qdisc del dev lo root
     umount /nfs
+    rm -r $traces
 }
 
 # The programs: dd, Python with locks, tar, cp, rm, Python with lookups.
@@ -56,7 +59,7 @@ EOF
 # Milliseconds inside the calls on /nfs that match the expression, by strace. Calls that were answered at
 # once are left out: their time is that of strace.
 traced() {
-    cat "$T"/trace.* | grep -E "^($1)\(" | grep /nfs |
+    cat $traces/trace.* | grep -E "^($1)\(" | grep /nfs |
         sed -n 's/.*<\([0-9.]*\)>$/\1/p' | awk '$1 > 0.05 { sum += $1 } END { printf "%d\n", 1000 * sum }'
 }
 
@@ -79,7 +82,7 @@ agree() {
 @test "the time of all calls, of closes, locks and lookups on NFS is what strace says" {
     export T
     "$BUILD/jobio" run --json --output "$T/report" -- \
-        strace -f -ff -y -T -o "$T/trace" sh -e -c "$(programs)"
+        strace -f -ff -y -T -o $traces/trace sh -e -c "$(programs)"
     jq -c '.mounts[] | select(.mount == "/nfs").ops | map_values([.requests, .time_ns / 1000000])' "$T/report"
     agree '[a-z0-9_]+' '.*'
     agree close close
@@ -98,26 +101,26 @@ near() {
 # between its checkpoints. The processes that write open their file before the first one and close it after the last
 # one. fio itself waits before the first one, about half as long as they do.
 checkpoints() {
-    rm -f "$T"/trace.*
-    "$BUILD/jobio" run --json --timeline --output "$T/report" -- strace -f -ff -y -T -o "$T/trace" \
+    rm -f $traces/trace.*
+    "$BUILD/jobio" run --json --timeline --output "$T/report" -- strace -f -ff -y -T -o $traces/trace \
         fio --name=checkpoints --directory=/nfs --filename_format=checkpoint.\$jobnum --numjobs="$1" \
         --rw=write --bs=512k --size=12M --sync=1 --startdelay=12s --thinktime=12s --thinktime_blocks=6
     jq -c '.mounts[] | select(.mount == "/nfs") | .write_bursts, .timeline' "$T/report"
     jq -e --argjson n "$1" '.mounts[] | select(.mount == "/nfs").write_bursts
         | .count == 4 and .bytes == $n * 12582912' "$T/report"
-    grep -LE '^p?write(64)?\([0-9]+</nfs' "$T"/trace.* | xargs rm
+    grep -LE '^p?write(64)?\([0-9]+</nfs' $traces/trace.* | xargs rm
 }
 
 # Milliseconds that the process waited which waited longest.
 traced_longest() {
     local file most=0 this
-    mkdir -p "$T/all"
-    mv "$T"/trace.* "$T/all"
-    for file in "$T"/all/*; do
-        mv "$file" "$T"
+    mkdir -p $traces/all
+    mv $traces/trace.* $traces/all
+    for file in $traces/all/*; do
+        mv "$file" $traces
         this=$(traced '[a-z0-9_]+')
         most=$((this > most ? this : most))
-        rm "$T"/trace.*
+        rm $traces/trace.*
     done
     echo "$most"
 }
