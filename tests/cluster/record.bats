@@ -237,6 +237,7 @@ batch_down() {
     id=$(submit alice --wrap true)
     job_wait "$id"
     wait_for 120 eval '$tool --backlog --unknown 1s '"$id"' && records_are '"$id"' " 0"'
+    comments "$id"
     [[ $(comments "$id") == *'"nodes":[0,1]'*'"why":"its node has no account of it"'* ]]
     marked=$(comments "$id")
     run $tool --backlog
