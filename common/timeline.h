@@ -100,9 +100,6 @@ void timeline_limit(struct timeline *t, unsigned max);
 int timeline_add(struct timeline *to, const struct timeline *from);
 int timeline_reserve(struct timeline *to, const struct timeline *from);
 int timeline_copy(const struct timeline *from, struct timeline *ret);
-/* ret = now - before, for two states of one growing time line. -ERANGE if a bin has shrunk,
- * -ENOMEM. *ret is written only on success. */
-int timeline_diff(const struct timeline *now, const struct timeline *before, struct timeline *ret);
 /* Move `what` (or everything, if there is less) from a time line to `to`, from each bin in
  * proportion; NULL: drop it. Whose wait was the longest is not known, neither of what is moved nor
  * of the rest. 0 or -ENOMEM (nothing is changed). */
