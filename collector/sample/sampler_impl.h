@@ -66,8 +66,13 @@ struct sampler {
     void *tasks_arg;
 };
 
+/* --- followed.c: the steps that are followed -------------------------------------------------- */
+/* The index of the step, or where to insert it. */
+size_t followed_index(const struct sampler *sampler, uint32_t step);
 /* NULL: not followed. */
 struct followed *followed_find(const struct sampler *sampler, uint32_t step);
+/* The time of the node's clock at this moment (CLOCK_BOOTTIME), at least that of the start. */
+uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
 
 /* --- mount_names.c: names of mounts ----------------------------------------------------------- */
 /* Look up the super blocks that the probe knows already. */
@@ -75,9 +80,6 @@ int mount_names_learn(struct sampler *sampler, struct error *error);
 /* At the start of a reading: look super blocks without a name up in the tables of other tasks. */
 void mount_names_retry(struct sampler *sampler);
 void mount_names_forget(struct sampler *sampler, uint32_t step);
-
-/* The time of the node's clock at this moment (CLOCK_BOOTTIME), at least that of the start. */
-uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
 
 /* --- slices.c: the longest wait over time ------------------------------------------------------
  */

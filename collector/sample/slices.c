@@ -7,11 +7,6 @@
 #include "collector/sample/sampler_impl.h"
 #include "common/numbers.h"
 
-uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns)
-{
-    return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
-}
-
 static uint64_t *slice_at(struct slices *s, uint64_t slice)
 {
     return &s->wait_ns[slice % SLICES_KEPT];
