@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/sample/sampler_impl.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 
 static uint64_t *slice_at(struct slices *s, uint64_t slice)
@@ -86,6 +87,41 @@ static uint64_t subtract(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* A bin has at most its width. Returns what is more, with that of the bin after or before. */
+static uint64_t limit_bin(const struct timeline *t, unsigned i, uint64_t excess_ns)
+{
+    uint64_t width = t->width_s * NS_PER_S, *longest = &t->bins[i].longest_ns, sum;
+
+    if (*longest == TIMELINE_UNKNOWN)
+        return 0;
+    sum = *longest + excess_ns;
+    *longest = sum < width ? sum : width;
+    return sum - *longest;
+}
+
+/* In a slice, the wait found by a reading can be more than the time since the last one: that thread
+ * waited at the same time as the one that had waited longest until then. Together they may be more
+ * than a bin has time. Move the excess to the bins before, or else after it: the thread waited in
+ * those, and there is room, because no slice has more wait than time. */
+static int limit_bins(struct timeline *t, const struct slices_span *span)
+{
+    uint64_t excess = 0, start = t->start_s * NS_PER_S, front;
+    int r = 0;
+
+    for (unsigned i = t->n; i > 0; i--)
+        excess = limit_bin(t, i - 1, excess);
+    front = subtract(start, followed_real_ns(span->followed, 0));
+    front = front < excess ? front : excess;
+    for (unsigned i = 0; i < t->n && excess > front; i++)
+        excess = front + limit_bin(t, i, excess - front);
+    if (front) {
+        const struct timeline_bin what = {.longest_ns = front};
+
+        r = timeline_spread(t, span->width_s, start - front, start, &what);
+    }
+    return r;
+}
+
 int slices_spread(struct timeline *t, const struct slices_span *span, const struct slices *now,
                   const struct slices *before)
 {
@@ -104,7 +140,7 @@ int slices_spread(struct timeline *t, const struct slices_span *span, const stru
     start = probe_slice_start_ns(first);
     if (early > last_early && r == 0)
         r = spread_unknown(t, span, subtract(start, early), subtract(start, last_early));
-    return r;
+    return r == 0 ? limit_bins(t, span) : r;
 }
 
 int slices_reserve(struct slices_list *list, size_t n)

@@ -157,6 +157,99 @@ static void test_longer_call_later(void **state)
     assert_unknown(end_s + 2 * SLICE / S - 340, kept_s + 1);
 }
 
+/* --- bins ------------------------------------------------------------------------------------- */
+
+static void assert_bins(void)
+{
+    for (unsigned i = 0; i < line.t.n; i++)
+        assert_true(line.t.bins[i].longest_ns <= line.t.width_s * S);
+}
+
+/* A thread, and then another one that waited all the time. */
+static void test_bin_is_not_longer_than_its_width(void **state)
+{
+    uint64_t start = 3 * SLICE;
+
+    (void)state;
+    TAKE(start + 4 * S, {3, S});
+    TAKE(start + 9 * S, {3, 4200 * MS}, {4, S});
+    assert_bins();
+    assert_int_equal(total(), 5200 * MS);
+}
+
+/* All of it was in one bin, and the thread waited before. */
+static void test_bin_moves_to_a_new_one(void **state)
+{
+    uint64_t start = FIRST * SLICE;
+
+    (void)state;
+    TAKE(start + 5000 * MS, {0, 0});
+    TAKE(start + 5300 * MS, {3, 300 * MS});
+    TAKE(start + 5900 * MS, {3, 1200 * MS});
+    assert_int_equal(line.t.start_s, 1024 + 4);
+    assert_int_equal(line.t.bins[0].longest_ns, 200 * MS);
+    assert_int_equal(line.t.bins[1].longest_ns, S);
+}
+
+static uint64_t random_to(unsigned *seed, uint64_t max)
+{
+    *seed = *seed * 1103515245u + 12345;
+    return (uint64_t)(*seed >> 8) * max >> 24;
+}
+
+/* One thread waited as long, until this slice. */
+static void add_to_table(uint64_t table[SLICES_ALL], uint64_t slice, uint64_t wait_ns)
+{
+    for (; wait_ns; slice--) {
+        uint64_t inside = wait_ns < SLICE ? wait_ns : SLICE;
+
+        table[slice] = table[slice] > inside ? table[slice] : inside;
+        wait_ns -= inside;
+    }
+}
+
+/* A wait that the time so far allows: in the last slice only until now, in an earlier one of any
+ * length, since it started or since the step started. */
+static struct found random_wait(unsigned *seed, uint64_t now_ns)
+{
+    uint64_t newest = now_ns / SLICE, slice = newest - random_to(seed, 3), longest;
+
+    slice = slice < FIRST ? FIRST : slice;
+    longest = slice == newest ? now_ns - slice * SLICE : SLICE;
+    if (slice < newest && random_to(seed, 8) == 0)
+        longest = (slice + 1) * SLICE - step.started_ns;
+    return (struct found){slice, random_to(seed, longest + 1)};
+}
+
+static void check_random(unsigned seed)
+{
+    uint64_t table[SLICES_ALL] = {0}, sum = 0, now = step.started_ns;
+
+    (void)setup(NULL);
+    while (now < (SLICES_KEPT - 1) * SLICE) {
+        struct found found[2];
+
+        now += 1 + random_to(&seed, 5 * S);
+        for (int i = 0; i < 2; i++) {
+            found[i] = random_wait(&seed, now);
+            add_to_table(table, found[i].slice, found[i].wait_ns);
+        }
+        take(now, found, 2);
+        assert_bins();
+    }
+    for (int i = 0; i < SLICES_ALL; i++)
+        sum += table[i];
+    assert_int_equal(total(), sum);
+    (void)teardown(NULL);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 200; seed++)
+        check_random(seed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +258,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_known_stays_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept_call_stays_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_longer_call_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bin_is_not_longer_than_its_width, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bin_moves_to_a_new_one, setup, teardown),
+        cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
