@@ -25,7 +25,7 @@ struct mpi_links {
 };
 
 static struct {
-    atomic_int added, removed, loaded, links;
+    atomic_int added, removed, attempts, loaded, links;
     atomic_bool fails, full;
     pthread_mutex_t
         gate; /* the thread waits for it to load the programs, and to read what was executed */
@@ -36,6 +36,7 @@ int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct e
     (void)probe;
     (void)pthread_mutex_lock(&fake.gate);
     (void)pthread_mutex_unlock(&fake.gate);
+    fake.attempts++;
     if (fake.fails)
         return error_set(error, -ENOTSUP, "this kernel is too old");
     *ret = calloc(1, sizeof(**ret));
@@ -125,7 +126,7 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
 static int reset(void **state)
 {
     (void)state;
-    fake.added = fake.removed = 0;
+    fake.added = fake.removed = fake.attempts = 0;
     fake.fails = fake.full = false;
     return 0;
 }
@@ -239,6 +240,33 @@ static void test_cannot_load(void **state)
     mpi_watcher_destroy(watcher);
 }
 
+/* It is tried again after a pause, and after twice the pause. */
+static void test_can_load_later(void **state)
+{
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    struct mpi_watcher_state now;
+    struct mpi_watcher *watcher;
+    unsigned waited = 0;
+
+    (void)state;
+    fake.fails = true;
+    watcher = mpi_watcher_create(NULL, 0);
+    assert_non_null(watcher);
+    assert_false(mpi_watcher_add(watcher, 6));
+    while (fake.attempts < 2)
+        (void)pause_once(&waited);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start >= NS_PER_S);
+    check(watcher, 6, 0, MPI_CAUSE_LIBRARY "this kernel is too old");
+    fake.fails = false;
+    await_ready(watcher);
+    assert_int_equal(fake.attempts, 3);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start >= 3 * NS_PER_S);
+    mpi_watcher_get_state(watcher, &now);
+    assert_string_equal(now.why.text, "");
+    await_causes(watcher, 6, 0);
+    mpi_watcher_destroy(watcher);
+}
+
 static void test_no_room(void **state)
 {
     struct mpi_watcher *watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
@@ -337,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup(test_steps, reset),
         cmocka_unit_test_setup(test_always, reset),
         cmocka_unit_test_setup(test_cannot_load, reset),
+        cmocka_unit_test_setup(test_can_load_later, reset),
         cmocka_unit_test_setup(test_no_room, reset),
         cmocka_unit_test_setup(test_busy, reset),
         cmocka_unit_test_setup(test_late, reset),
