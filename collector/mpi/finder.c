@@ -227,23 +227,42 @@ static bool look(struct mpi_finder *finder, struct process *process, uint64_t no
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* When the process was started or forked, CLOCK_MONOTONIC, rounded down; 0: that is not known. */
-static uint64_t start_of(uint32_t pid)
+/* When the process was started or forked, in ticks of CLOCK_BOOTTIME. -ENOENT: there is none;
+ * other errors if that cannot be read. */
+static int start_ticks(uint32_t pid, uint64_t *ret)
 {
-    uint64_t age, now, ticks, ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
     _fclose_ FILE *file = NULL;
     char path[64], line[1024];
     const char *rest;
 
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
     file = fopen(path, "re");
-    rest = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    if (!rest || sscanf(rest,
-                        ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                        " %*s %*s %" SCNu64,
-                        &ticks) != 1)
+    if (!file)
+        return errno == ESRCH ? -ENOENT : -errno;
+    if (!fgets(line, sizeof(line), file))
+        return ferror(file) && errno == ESRCH ? -ENOENT : -EIO;
+    rest = strrchr(line, ')');
+    return rest && sscanf(rest,
+                          ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                          " %*s %*s %" SCNu64,
+                          ret) == 1
+               ? 0
+               : -EIO;
+}
+
+static uint64_t tick_ns(void)
+{
+    return NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+/* The same, CLOCK_MONOTONIC, rounded down; 0: that is not known. */
+static uint64_t start_of(uint32_t pid)
+{
+    uint64_t age, now, ticks;
+
+    if (start_ticks(pid, &ticks) < 0)
         return 0;
-    age = clock_ns(CLOCK_BOOTTIME) - ticks * (NS_PER_S / ticks_per_s);
+    age = clock_ns(CLOCK_BOOTTIME) - ticks * tick_ns();
     now = clock_ns(CLOCK_MONOTONIC);
     return now > age ? now - age : 0;
 }
@@ -382,6 +401,42 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
         process.next_ns = now;
         process.delay_ns = 0; /* look once */
         put_process(finder, &process);
+    }
+}
+
+/* Its pid may be that of another process by now. */
+static bool has_ended(const struct mpi_process *process)
+{
+    uint64_t ticks;
+    int r = start_ticks(process->pid, &ticks);
+
+    return r == -ENOENT || (r == 0 && ticks != process->start_ns / tick_ns());
+}
+
+/* What it may have called before it was seen is counted by the programs, now and later. */
+static void note_reported(struct mpi_finder *finder, const struct mpi_process *ended)
+{
+    struct process *process = find_process(finder, ended->step, ended->pid);
+
+    if (!process || !process->late)
+        return;
+    (void)pthread_mutex_lock(&finder->mutex);
+    process->late = false;
+    (void)pthread_mutex_unlock(&finder->mutex);
+}
+
+void mpi_finder_clean(struct mpi_finder *finder)
+{
+    _free_ struct mpi_process *processes = NULL;
+    size_t n = 0;
+
+    if (mpi_probe_processes(finder->probe, &processes, &n, NULL) < 0)
+        return; /* the next time */
+    for (size_t i = 0; i < n; i++) {
+        if (!has_ended(&processes[i]))
+            continue;
+        note_reported(finder, &processes[i]);
+        mpi_probe_forget(finder->probe, &processes[i]);
     }
 }
 

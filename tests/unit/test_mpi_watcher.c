@@ -6,8 +6,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/mpi/finder.h"
@@ -30,6 +33,10 @@ static struct {
     pthread_mutex_t
         gate; /* the thread waits for it to load the programs, and to read what was executed */
 } fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
+
+/* The processes in the map, all of which the programs have seen start MPI. */
+static struct mpi_process seen[4];
+static size_t n_seen;
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
 {
@@ -108,9 +115,31 @@ int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct er
 bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
 {
     (void)mpi;
-    (void)step;
-    (void)pid;
+    for (size_t i = 0; i < n_seen; i++)
+        if (seen[i].step == step && seen[i].pid == pid)
+            return true;
     return false;
+}
+
+int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
+                        struct error *error)
+{
+    (void)mpi;
+    (void)error;
+    *ret = calloc(n_seen + 1, sizeof(**ret));
+    memcpy(*ret, seen, n_seen * sizeof(**ret));
+    *n = n_seen;
+    return 0;
+}
+
+void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process)
+{
+    (void)mpi;
+    (void)pthread_mutex_lock(&fake.gate);
+    for (size_t i = 0; i < n_seen; i++)
+        if (!memcmp(&seen[i], process, sizeof(*process)))
+            seen[i--] = seen[--n_seen];
+    (void)pthread_mutex_unlock(&fake.gate);
 }
 
 /* A step has as many calls as its number says. */
@@ -338,6 +367,65 @@ static void test_late(void **state)
     mpi_finder_destroy(finder);
 }
 
+static uint64_t own_start_ns(void)
+{
+    _fclose_ FILE *file = fopen("/proc/self/stat", "re");
+    unsigned long long ticks = 0;
+    char line[1024], *rest = fgets(line, sizeof(line), file);
+
+    for (int field = 2; rest && field < 22; field++)
+        rest = strchr(field == 2 ? strrchr(rest, ')') : rest + 1, ' ');
+    assert_int_equal(sscanf(rest, " %llu", &ticks), 1);
+    return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Processes that have ended leave the map: one without a successor, and one whose pid is that of
+ * this process by now. */
+static void test_ended_processes(void **state)
+{
+    const uint32_t self = (uint32_t)getpid(), child = (uint32_t)fork();
+    const uint64_t start = own_start_ns();
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder;
+
+    (void)state;
+    if (!child)
+        _exit(0);
+    assert_int_equal(waitpid((pid_t)child, NULL, 0), child);
+    finder = mpi_finder_create(&probe);
+    assert_non_null(finder);
+    seen[n_seen++] = (struct mpi_process){20, self, start + NS_PER_MS};
+    seen[n_seen++] = (struct mpi_process){20, child, start};
+    seen[n_seen++] = (struct mpi_process){21, self, start - 20 * NS_PER_MS};
+    mpi_finder_clean(finder);
+    assert_int_equal(n_seen, 1);
+    assert_int_equal(seen[0].step, 20);
+    assert_int_equal(seen[0].pid, self);
+    mpi_finder_destroy(finder);
+    n_seen = 0;
+}
+
+/* The thread does it, while the step runs. */
+static void test_clean(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, 0);
+    unsigned waited = 0;
+    size_t left;
+
+    (void)state;
+    assert_non_null(watcher);
+    (void)pthread_mutex_lock(&fake.gate);
+    seen[n_seen++] = (struct mpi_process){22, 0x7fffffff, NS_PER_S};
+    (void)mpi_watcher_add(watcher, 22);
+    (void)pthread_mutex_unlock(&fake.gate);
+    do {
+        (void)pthread_mutex_lock(&fake.gate);
+        left = n_seen;
+        (void)pthread_mutex_unlock(&fake.gate);
+    } while (left && pause_once(&waited));
+    mpi_watcher_destroy(watcher);
+}
+
 /* For ThreadSanitizer. */
 static void test_many(void **state)
 {
@@ -369,6 +457,8 @@ int main(void)
         cmocka_unit_test_setup(test_no_room, reset),
         cmocka_unit_test_setup(test_busy, reset),
         cmocka_unit_test_setup(test_late, reset),
+        cmocka_unit_test_setup(test_ended_processes, reset),
+        cmocka_unit_test_setup(test_clean, reset),
         cmocka_unit_test_setup(test_many, reset),
     };
 
