@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -157,10 +158,24 @@ static void note_uncovered(struct mpi_finder *finder, uint32_t step, const struc
     (void)pthread_mutex_unlock(&finder->mutex);
 }
 
+/* A file that cannot be opened, for example of a FUSE mount of another user. Any file may have MPI
+ * linked statically, except those of devices. One that is not mapped any more is ignored. */
+static void look_at_unopened(struct mpi_finder *finder, struct process *process, const char *link,
+                             bool named, int why)
+{
+    static const struct mpi_found library = {.name = "libmpi", .why = "cannot open the file"};
+    static const struct mpi_found other = {.name = "a program", .why = "cannot open its files"};
+    struct stat st;
+
+    if (why == ENOENT || why == ESRCH || (stat(link, &st) == 0 && !S_ISREG(st.st_mode)))
+        return;
+    process->found |= named;
+    note_uncovered(finder, process->step, named ? &library : &other);
+}
+
 static void look_at_file(struct mpi_finder *finder, struct process *process, const char *range,
                          const char *path, bool named)
 {
-    static const struct mpi_found unreadable = {.name = "libmpi", .why = "cannot open the file"};
     char link[128];
     _close_ int fd = -1;
     const struct mpi_found *file;
@@ -169,10 +184,11 @@ static void look_at_file(struct mpi_finder *finder, struct process *process, con
     /* Leads to the file in any mount namespace, and if it was removed. */
     (void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%.64s", process->pid, range);
     fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        file = mpi_files_look(finder->files, fd, path);
-    else
-        file = named && errno != ENOENT ? &unreadable : NULL;
+    if (fd < 0) {
+        look_at_unopened(finder, process, link, named, errno);
+        return;
+    }
+    file = mpi_files_look(finder->files, fd, path);
     if (!file)
         return;
     again = process->found;

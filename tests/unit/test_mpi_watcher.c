@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread that counts the MPI-IO of steps, with programs that this test replaces. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "config.h"
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +40,25 @@ static struct {
 /* The processes in the map, all of which the programs have seen start MPI. */
 static struct mpi_process seen[4];
 static size_t n_seen;
+
+/* Files that a process has mapped cannot be opened; 0: they can. */
+static int map_files_error;
+
+/* Instead of libc's. */
+int open(const char *path, int flags, ...)
+{
+    va_list ap;
+    mode_t mode;
+
+    va_start(ap, flags);
+    mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (map_files_error && strstr(path, "/map_files/")) {
+        errno = map_files_error;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
 {
@@ -367,6 +389,35 @@ static void test_late(void **state)
     mpi_finder_destroy(finder);
 }
 
+/* Any file of a process without libmpi may have MPI linked statically. */
+static void test_unopened_files(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    const struct {
+        int error;
+        const char *cause;
+    } rows[] = {{EACCES, MPI_CAUSE_LIBRARY "a program: cannot open its files"}, {ENOENT, NULL}};
+
+    (void)state;
+    assert_non_null(finder);
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct mpi_account *account = NULL;
+
+        map_files_error = rows[i].error;
+        mpi_finder_exec(30 + i, (uint32_t)getpid(), now - NS_PER_MS, finder);
+        assert_true(mpi_finder_look(finder));
+        assert_int_equal(mpi_finder_read(finder, 30 + i, &account, NULL), 0);
+        assert_int_equal(account->completeness.n, rows[i].cause != NULL);
+        if (rows[i].cause)
+            assert_string_equal(account->completeness.items[0].cause, rows[i].cause);
+        mpi_account_destroy(account);
+    }
+    map_files_error = 0;
+    mpi_finder_destroy(finder);
+}
+
 static uint64_t own_start_ns(void)
 {
     _fclose_ FILE *file = fopen("/proc/self/stat", "re");
@@ -457,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup(test_no_room, reset),
         cmocka_unit_test_setup(test_busy, reset),
         cmocka_unit_test_setup(test_late, reset),
+        cmocka_unit_test_setup(test_unopened_files, reset),
         cmocka_unit_test_setup(test_ended_processes, reset),
         cmocka_unit_test_setup(test_clean, reset),
         cmocka_unit_test_setup(test_many, reset),
