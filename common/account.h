@@ -138,9 +138,13 @@ struct io_sum io_counter_sum(const struct io_counter *counter);
 /* The totals of the account, as a bin of its time line. */
 struct timeline_bin io_account_now(const struct io_account *account);
 
-/* Look-ups that found nothing: metadata calls that failed with ENOENT, getxattr with ENODATA, and
- * readlink of what is not a symbolic link (lookup with EINVAL, as realpath calls it). Programs make
- * them along search paths, so that they are not failures. Without create, which is part of open. */
+/* Errors that are ordinary answers, not failures: look-ups that found nothing, as below; a lock
+ * that another process has; and lookup with EINVAL. That is readlink of what is not a symbolic
+ * link, which realpath calls for each part of a path. access with an invalid mode, a rare mistake,
+ * has the same error of the same operation. */
+bool io_errno_is_answer(enum io_op op, int code);
+/* Look-ups that found nothing: metadata calls that failed with ENOENT, and getxattr with ENODATA.
+ * Programs make them along search paths. Without create, which is part of open. */
 bool io_errno_is_not_found(enum io_op op, int code);
 uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter);
 uint64_t io_account_not_found(const struct io_account *account);

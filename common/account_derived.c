@@ -13,8 +13,13 @@
 
 bool io_errno_is_not_found(enum io_op op, int code)
 {
-    return !io_op_is_data(op) && (code == ENOENT || (op == IO_GETXATTR && code == ENODATA) ||
-                                  (op == IO_LOOKUP && code == EINVAL));
+    return !io_op_is_data(op) && (code == ENOENT || (op == IO_GETXATTR && code == ENODATA));
+}
+
+bool io_errno_is_answer(enum io_op op, int code)
+{
+    return io_errno_is_not_found(op, code) || (op == IO_LOOKUP && code == EINVAL) ||
+           (op == IO_LOCK && code == EAGAIN);
 }
 
 uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter)
@@ -29,10 +34,10 @@ uint64_t io_counter_not_found(enum io_op op, const struct io_counter *counter)
 
 uint64_t io_counter_failed(enum io_op op, const struct io_counter *counter)
 {
-    uint64_t answers = io_counter_not_found(op, counter);
+    uint64_t answers = 0;
 
-    for (size_t i = 0; op == IO_LOCK && counter && i < counter->n_errnos; i++)
-        if (counter->errnos[i].code == EAGAIN) /* another process has the lock */
+    for (size_t i = 0; counter && i < counter->n_errnos; i++)
+        if (io_errno_is_answer(op, counter->errnos[i].code))
             add_saturating(&answers, counter->errnos[i].count);
     return counter && counter->errors > answers ? counter->errors - answers : 0;
 }

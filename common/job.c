@@ -144,6 +144,7 @@ uint64_t job_events(const struct job_account *job)
 
 int job_account_add_step(struct job_account *job, const struct step_account *step)
 {
+    const struct mpi_part part = {step->het, step->step, step->mpi != NULL, !step->mpi};
     struct completeness sum;
     int r = completeness_union(&job->completeness, &step->completeness, &sum);
 
@@ -158,48 +159,14 @@ int job_account_add_step(struct job_account *job, const struct step_account *ste
     job->completeness = sum;
     if (step->longest_wait_ns > job->longest_wait_ns)
         job->longest_wait_ns = step->longest_wait_ns;
-    return mpi_account_add(&job->mpi, step->mpi);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct step_account *x = *(const struct step_account *const *)a;
-    const struct step_account *y = *(const struct step_account *const *)b;
-
-    if (x->het != y->het)
-        return x->het < y->het ? -1 : 1;
-    return (x->step > y->step) - (x->step < y->step);
-}
-
-/* How many of the parts, which are sorted, are not counted although another of the same step is. */
-static uint64_t uncounted_parts(const struct step_account *const *parts, size_t n)
-{
-    uint64_t sum = 0;
-
-    for (size_t first = 0, end; first < n; first = end) {
-        size_t counted = 0;
-
-        for (end = first; end < n && by_step(&parts[first], &parts[end]) == 0; end++)
-            counted += parts[end]->mpi != NULL;
-        sum += counted ? end - first - counted : 0;
-    }
-    return sum;
+    r = mpi_account_add(&job->mpi, step->mpi);
+    return r == 0 ? mpi_parts_add(&job->mpi_parts, &part) : r;
 }
 
 int job_account_check_mpi(struct job_account *job)
 {
-    _free_ const struct step_account **parts = NULL;
-    uint64_t missing;
+    uint64_t missing = job->mpi ? mpi_parts_missing(&job->mpi_parts) : 0;
 
-    if (!job->mpi || !job->n_steps)
-        return 0;
-    parts = calloc(job->n_steps, sizeof(*parts));
-    if (!parts)
-        return -ENOMEM;
-    for (size_t i = 0; i < job->n_steps; i++)
-        parts[i] = &job->steps[i];
-    qsort(parts, job->n_steps, sizeof(*parts), by_step);
-    missing = uncounted_parts(parts, job->n_steps);
     return missing ? completeness_add(&job->mpi->completeness, MPI_CAUSE_NODE, missing, 0) : 0;
 }
 
@@ -247,6 +214,7 @@ void job_account_destroy(struct job_account *job)
     free(job->first_node);
     completeness_clear(&job->completeness);
     mpi_account_destroy(job->mpi);
+    mpi_parts_clear(&job->mpi_parts);
     io_mounts_clear(&job->mounts);
     for (size_t i = 0; i < job->n_steps; i++)
         step_account_clear(&job->steps[i]);

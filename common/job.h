@@ -9,6 +9,7 @@
 #include "common/account.h"
 #include "common/completeness.h"
 #include "common/mpi.h"
+#include "common/mpi_parts.h"
 #include "common/slurm_state.h"
 
 /* Special step ids of Slurm (slurm.h). */
@@ -75,9 +76,10 @@ struct job_account {
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
-    uint64_t unsupported;    /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event;   /* least cost of counting one call on this node; 0: unknown */
-    struct mpi_account *mpi; /* owned; NULL: not counted */
+    uint64_t unsupported;       /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t ns_per_event;      /* least cost of counting one call on this node; 0: unknown */
+    struct mpi_account *mpi;    /* owned; NULL: not counted */
+    struct mpi_parts mpi_parts; /* of the steps that were added */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */
@@ -126,8 +128,8 @@ uint64_t job_events(const struct job_account *job);
  * step. 0 or -ENOMEM. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
 /* Add to what is missing of the job's MPI-IO that nodes did not count it in a step that other nodes
- * counted, such as nodes with an older jobiod. Call it once, when all steps were added and are in
- * job->steps. 0 or -ENOMEM. */
+ * counted, such as nodes with an older jobiod. Call it once, when all steps were added. 0 or
+ * -ENOMEM. */
 int job_account_check_mpi(struct job_account *job);
 void step_account_clear(struct step_account *step);
 struct job_account *job_account_create(void); /* empty; NULL on out-of-memory */

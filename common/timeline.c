@@ -371,38 +371,7 @@ int timeline_spread(struct timeline *t, uint64_t min_width_s, uint64_t from_ns, 
     return 0;
 }
 
-/* --- differences ------------------------------------------------------------------------------ */
-
-int timeline_diff(const struct timeline *now, const struct timeline *before, struct timeline *ret)
-{
-    struct timeline diff = {0};
-
-    if (before->n && (!now->n || before->width_s > now->width_s ||
-                      floor_to(before->start_s, now->width_s) < now->start_s ||
-                      last_start(before) >= timeline_end_s(now)))
-        return -ERANGE;
-    if (timeline_copy(now, &diff) < 0)
-        return -ENOMEM;
-    for (unsigned i = 0; i < before->n; i++) {
-        struct timeline_bin *bin =
-            &diff.bins[(before->start_s + i * before->width_s - diff.start_s) / diff.width_s];
-
-        for (int k = 0; k < TIMELINE_KINDS; k++) {
-            if (bin->of[k] < before->bins[i].of[k]) {
-                timeline_clear(&diff);
-                return -ERANGE;
-            }
-            bin->of[k] -= before->bins[i].of[k];
-        }
-        if (bin->longest_ns != TIMELINE_UNKNOWN)
-            bin->longest_ns -= before->bins[i].longest_ns < bin->longest_ns
-                                   ? before->bins[i].longest_ns
-                                   : bin->longest_ns;
-    }
-    trim(&diff);
-    *ret = diff;
-    return 0;
-}
+/* --- moves ------------------------------------------------------------------------------------ */
 
 int timeline_move(struct timeline *from, const struct timeline_bin *what, struct timeline *to)
 {

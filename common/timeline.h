@@ -2,8 +2,9 @@
 /*
  * The time line of a step (or a job) on a mount: bytes read and written, metadata requests and the
  * time that threads waited, in at most 200 bins of equal width. The sums over the bins are exactly
- * those of the account (io_account_reads, _writes, _meta, _all). Beside these, a bin has the time
- * that one thread waited: the one that waited longest.
+ * those of the account (io_account_reads, _writes, _meta, _all). Beside these, a bin has the
+ * longest wait of one thread. It is found in slices of 4.3 s, and a bin has the sum over its
+ * slices, each of which may be of another thread: at most its width.
  *
  * Width: a power of two seconds. A time line that does not fit doubles its width and adds pairs of
  * bins. A bin starts at a multiple of its width since 1970 on every node, so that time lines of
@@ -48,7 +49,7 @@ enum timeline_kind {
 
 struct timeline_bin {
     uint64_t of[TIMELINE_KINDS];
-    uint64_t longest_ns; /* wait of the thread that waited longest, or TIMELINE_UNKNOWN */
+    uint64_t longest_ns; /* longest wait of one thread, by slices; or TIMELINE_UNKNOWN */
 };
 
 /* A zeroed struct is an empty time line. Otherwise the first and the last bin are not empty. Bin i
@@ -100,9 +101,6 @@ void timeline_limit(struct timeline *t, unsigned max);
 int timeline_add(struct timeline *to, const struct timeline *from);
 int timeline_reserve(struct timeline *to, const struct timeline *from);
 int timeline_copy(const struct timeline *from, struct timeline *ret);
-/* ret = now - before, for two states of one growing time line. -ERANGE if a bin has shrunk,
- * -ENOMEM. *ret is written only on success. */
-int timeline_diff(const struct timeline *now, const struct timeline *before, struct timeline *ret);
 /* Move `what` (or everything, if there is less) from a time line to `to`, from each bin in
  * proportion; NULL: drop it. Whose wait was the longest is not known, neither of what is moved nor
  * of the rest. 0 or -ENOMEM (nothing is changed). */

@@ -175,8 +175,9 @@ CREATE TABLE io (
 -- start_s + i * width_s, seconds since 1970; width_s is a power of two and start_s a multiple of it.
 -- The texts are JSON arrays without trailing zeros, and each adds up to the sums in `io`: the bytes
 -- of read and copy_read, of write and copy_write, the requests of all metadata operations but create,
--- the time of all operations. longest_wait_ns is the wait of the thread that waited longest in the bin.
--- For example: SELECT datetime(start_s + key * width_s, 'unixepoch',
+-- the time of all operations. longest_wait_ns is not a part of them: it is the longest wait of one
+-- thread in each slice of 4.3 s, added up over the slices of the bin, each of which may be of another
+-- thread. For example: SELECT datetime(start_s + key * width_s, 'unixepoch',
 -- 'localtime'), value FROM timeline, json_each(read_bytes) WHERE step_id = 1 AND value > 0;
 CREATE TABLE timeline (
     step_id INTEGER NOT NULL,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -157,10 +158,24 @@ static void note_uncovered(struct mpi_finder *finder, uint32_t step, const struc
     (void)pthread_mutex_unlock(&finder->mutex);
 }
 
+/* A file that cannot be opened, for example of a FUSE mount of another user. Any file may have MPI
+ * linked statically, except those of devices. One that is not mapped any more is ignored. */
+static void look_at_unopened(struct mpi_finder *finder, struct process *process, const char *link,
+                             bool named, int why)
+{
+    static const struct mpi_found library = {.name = "libmpi", .why = "cannot open the file"};
+    static const struct mpi_found other = {.name = "a program", .why = "cannot open its files"};
+    struct stat st;
+
+    if (why == ENOENT || why == ESRCH || (stat(link, &st) == 0 && !S_ISREG(st.st_mode)))
+        return;
+    process->found |= named;
+    note_uncovered(finder, process->step, named ? &library : &other);
+}
+
 static void look_at_file(struct mpi_finder *finder, struct process *process, const char *range,
                          const char *path, bool named)
 {
-    static const struct mpi_found unreadable = {.name = "libmpi", .why = "cannot open the file"};
     char link[128];
     _close_ int fd = -1;
     const struct mpi_found *file;
@@ -169,10 +184,11 @@ static void look_at_file(struct mpi_finder *finder, struct process *process, con
     /* Leads to the file in any mount namespace, and if it was removed. */
     (void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%.64s", process->pid, range);
     fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        file = mpi_files_look(finder->files, fd, path);
-    else
-        file = named && errno != ENOENT ? &unreadable : NULL;
+    if (fd < 0) {
+        look_at_unopened(finder, process, link, named, errno);
+        return;
+    }
+    file = mpi_files_look(finder->files, fd, path);
     if (!file)
         return;
     again = process->found;
@@ -227,23 +243,42 @@ static bool look(struct mpi_finder *finder, struct process *process, uint64_t no
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* When the process was started or forked, CLOCK_MONOTONIC, rounded down; 0: that is not known. */
-static uint64_t start_of(uint32_t pid)
+/* When the process was started or forked, in ticks of CLOCK_BOOTTIME. -ENOENT: there is none;
+ * other errors if that cannot be read. */
+static int start_ticks(uint32_t pid, uint64_t *ret)
 {
-    uint64_t age, now, ticks, ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
     _fclose_ FILE *file = NULL;
     char path[64], line[1024];
     const char *rest;
 
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
     file = fopen(path, "re");
-    rest = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    if (!rest || sscanf(rest,
-                        ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                        " %*s %*s %" SCNu64,
-                        &ticks) != 1)
+    if (!file)
+        return errno == ESRCH ? -ENOENT : -errno;
+    if (!fgets(line, sizeof(line), file))
+        return ferror(file) && errno == ESRCH ? -ENOENT : -EIO;
+    rest = strrchr(line, ')');
+    return rest && sscanf(rest,
+                          ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                          " %*s %*s %" SCNu64,
+                          ret) == 1
+               ? 0
+               : -EIO;
+}
+
+static uint64_t tick_ns(void)
+{
+    return NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+/* The same, CLOCK_MONOTONIC, rounded down; 0: that is not known. */
+static uint64_t start_of(uint32_t pid)
+{
+    uint64_t age, now, ticks;
+
+    if (start_ticks(pid, &ticks) < 0)
         return 0;
-    age = clock_ns(CLOCK_BOOTTIME) - ticks * (NS_PER_S / ticks_per_s);
+    age = clock_ns(CLOCK_BOOTTIME) - ticks * tick_ns();
     now = clock_ns(CLOCK_MONOTONIC);
     return now > age ? now - age : 0;
 }
@@ -382,6 +417,42 @@ void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, s
         process.next_ns = now;
         process.delay_ns = 0; /* look once */
         put_process(finder, &process);
+    }
+}
+
+/* Its pid may be that of another process by now. */
+static bool has_ended(const struct mpi_process *process)
+{
+    uint64_t ticks;
+    int r = start_ticks(process->pid, &ticks);
+
+    return r == -ENOENT || (r == 0 && ticks != process->start_ns / tick_ns());
+}
+
+/* What it may have called before it was seen is counted by the programs, now and later. */
+static void note_reported(struct mpi_finder *finder, const struct mpi_process *ended)
+{
+    struct process *process = find_process(finder, ended->step, ended->pid);
+
+    if (!process || !process->late)
+        return;
+    (void)pthread_mutex_lock(&finder->mutex);
+    process->late = false;
+    (void)pthread_mutex_unlock(&finder->mutex);
+}
+
+void mpi_finder_clean(struct mpi_finder *finder)
+{
+    _free_ struct mpi_process *processes = NULL;
+    size_t n = 0;
+
+    if (mpi_probe_processes(finder->probe, &processes, &n, NULL) < 0)
+        return; /* the next time */
+    for (size_t i = 0; i < n; i++) {
+        if (!has_ended(&processes[i]))
+            continue;
+        note_reported(finder, &processes[i]);
+        mpi_probe_forget(finder->probe, &processes[i]);
     }
 }
 

@@ -36,6 +36,10 @@ bool mpi_finder_look(struct mpi_finder *finder);
  * late. Sorts `pids`. */
 void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
 
+/* If there is little room left for processes in the programs, make them forget those that have
+ * ended. */
+void mpi_finder_clean(struct mpi_finder *finder);
+
 /* Forget a step and its processes. */
 void mpi_finder_forget(struct mpi_finder *finder, uint32_t step);
 

@@ -17,6 +17,12 @@
 #include "common/clock.h"
 #include "common/numbers.h"
 
+/* Between two attempts to load the programs: the first pause, and the longest one. */
+#define LOAD_PAUSE_NS NS_PER_S
+#define LOAD_PAUSE_MAX_NS (300 * NS_PER_S)
+/* Between two looks at the room for processes, which takes less than a millisecond. A process lives
+ * for tens of milliseconds at least, as MPI does at its start. */
+#define CLEAN_NS (2 * NS_PER_S)
 /* How long the end of jobiod is delayed by a thread that hangs. */
 #define JOIN_S 5
 
@@ -33,7 +39,10 @@ struct mpi_watcher {
     const struct probe *probe;
     uint64_t linger_ns;
     uint64_t
-        unused_ns; /* CLOCK_MONOTONIC: when the thread saw no step any more; 0: there are some */
+        unused_ns;    /* CLOCK_MONOTONIC: when the thread saw no step any more; 0: there are some */
+    uint64_t load_ns; /* CLOCK_MONOTONIC: no attempt of the thread to load before */
+    uint64_t load_pause_ns; /* since the last one */
+    uint64_t clean_ns;      /* CLOCK_MONOTONIC: no look at the room for processes before */
     pthread_t thread;
     bool started;
     int wake_fd;
@@ -58,12 +67,22 @@ static struct watched *find(const struct mpi_watcher *watcher, uint32_t step)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
+static bool has_to_load(const struct mpi_watcher *watcher, bool wanted)
+{
+    return wanted && !watcher->mpi && watcher->load_ns <= clock_ns(CLOCK_MONOTONIC);
+}
+
 static void load(struct mpi_watcher *watcher)
 {
+    uint64_t pause = watcher->load_pause_ns * 2;
     struct mpi_probe *mpi = NULL;
     struct error why = {.text = ""};
 
-    (void)mpi_probe_create(&mpi, watcher->probe, &why);
+    if (mpi_probe_create(&mpi, watcher->probe, &why) == 0)
+        why.text[0] = '\0';
+    pause = pause < LOAD_PAUSE_MAX_NS ? pause : LOAD_PAUSE_MAX_NS;
+    watcher->load_pause_ns = pause ? pause : LOAD_PAUSE_NS;
+    watcher->load_ns = clock_ns(CLOCK_MONOTONIC) + watcher->load_pause_ns;
     (void)pthread_mutex_lock(&watcher->mutex);
     watcher->mpi = mpi;
     watcher->why = why;
@@ -170,6 +189,17 @@ static bool is_wanted(struct mpi_watcher *watcher)
     return due == UINT64_MAX || (watcher->finder && due > clock_ns(CLOCK_MONOTONIC));
 }
 
+/* Only when the thread is awake: processes wake it when they execute a program, and readings. */
+static void clean(struct mpi_watcher *watcher)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (now < watcher->clean_ns)
+        return;
+    mpi_finder_clean(watcher->finder);
+    watcher->clean_ns = clock_ns(CLOCK_MONOTONIC) + CLEAN_NS;
+}
+
 /* Returns whether there may be more to do. */
 static bool pass(struct mpi_watcher *watcher)
 {
@@ -177,7 +207,7 @@ static bool pass(struct mpi_watcher *watcher)
 
     do_work(watcher);
     wanted = is_wanted(watcher);
-    if (wanted && !watcher->mpi && !*watcher->why.text)
+    if (has_to_load(watcher, wanted))
         load(watcher);
     update_finder(watcher, wanted);
     if (!watcher->finder)
@@ -185,11 +215,12 @@ static bool pass(struct mpi_watcher *watcher)
     (void)pthread_mutex_lock(&watcher->mutex);
     add_to_map(watcher);
     (void)pthread_mutex_unlock(&watcher->mutex);
+    clean(watcher);
     (void)mpi_probe_execs(watcher->mpi, mpi_finder_exec, watcher->finder, &(struct error){0});
     return mpi_finder_look(watcher->finder);
 }
 
-/* Until a program is executed, a look is due, or there is work. */
+/* Until a program is executed, a look or an attempt to load is due, or there is work. */
 static void wait_for_work(struct mpi_watcher *watcher)
 {
     struct pollfd polls[] = {
@@ -198,9 +229,11 @@ static void wait_for_work(struct mpi_watcher *watcher)
     };
     uint64_t due = watcher->finder ? mpi_finder_due(watcher->finder) : UINT64_MAX;
     uint64_t detach = watcher->finder ? detach_due(watcher) : UINT64_MAX;
+    uint64_t load = !watcher->mpi && is_wanted(watcher) ? watcher->load_ns : UINT64_MAX;
     uint64_t now = clock_ns(CLOCK_MONOTONIC), count, ms;
 
     due = detach < due ? detach : due;
+    due = load < due ? load : due;
     ms = due <= now ? 0 : (due - now) / NS_PER_MS + 1;
     (void)poll(polls, ARRAY_SIZE(polls), due == UINT64_MAX ? -1 : ms > 1000 ? 1000 : (int)ms);
     if (polls[0].revents)

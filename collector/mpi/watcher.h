@@ -17,7 +17,8 @@
 struct mpi_watcher;
 
 /* The probe must outlive the watcher. The programs are loaded, and attached to libraries, when the
- * first step is added, and detached linger_ns after the last one was removed. MPI_WATCHER_ALWAYS:
+ * first step is added, and detached linger_ns after the last one was removed. If they cannot be
+ * loaded, this is tried again, after 1 s at first and after 5 minutes at last. MPI_WATCHER_ALWAYS:
  * attach now, and stay attached. Returns NULL on out-of-memory. */
 #define MPI_WATCHER_ALWAYS UINT64_MAX
 struct mpi_watcher *mpi_watcher_create(const struct probe *probe, uint64_t linger_ns);
@@ -36,7 +37,7 @@ bool mpi_watcher_has(struct mpi_watcher *watcher, uint32_t step);
 struct mpi_watcher_state {
     size_t steps;
     bool ready;       /* attached to the libraries in the usual directories */
-    struct error why; /* nothing can be counted; "" otherwise */
+    struct error why; /* why the last attempt to load the programs failed; "" otherwise */
 };
 /* NULL: all 0. */
 void mpi_watcher_get_state(struct mpi_watcher *watcher, struct mpi_watcher_state *ret);

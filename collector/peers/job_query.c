@@ -49,6 +49,15 @@ static void peer_query_free(struct peer_query *query)
     free(query);
 }
 
+/* Without memory to report that nodes did not count it, the sum of the others is not shown. */
+static void check_mpi(struct job_account *job)
+{
+    if (job_account_check_mpi(job) == 0)
+        return;
+    mpi_account_destroy(job->mpi);
+    job->mpi = NULL;
+}
+
 static void job_query_finish(struct job_query *job_query)
 {
     struct peer_query *query, *next;
@@ -60,6 +69,7 @@ static void job_query_finish(struct job_query *job_query)
         query->job_query = NULL;
         job_query->peers->counts.unanswered++;
     }
+    check_mpi(job_query->job);
     job_query->done(job_query->job, job_query->arg);
     free(job_query);
 }
@@ -94,6 +104,8 @@ static int add(struct job_account *job, const char *node, const struct job_accou
         r = completeness_merge(&job->completeness, &from->completeness);
     if (r == 0)
         r = mpi_account_add(&job->mpi, from->mpi);
+    if (r == 0)
+        r = mpi_parts_merge(&job->mpi_parts, &from->mpi_parts);
     if (r < 0)
         return r;
     if (from->longest_wait_ns > job->longest_wait_ns)
@@ -197,6 +209,8 @@ static int read_answer(const char *payload, size_t size, const struct credential
         r = error_set(error, -EBADMSG, "\"account\" is missing");
     else if (account)
         r = report_json_parse(account, &query->account, error);
+    if (r == 0 && query->account)
+        r = wire_read_mpi_parts(document, &query->account->mpi_parts, error);
     query->busy =
         json_object_object_get_ex(document, "busy", &busy) && json_object_get_boolean(busy);
     if (r == 0 && query->account &&

@@ -108,6 +108,11 @@ void peers_provide_account(void *question, const struct job_account *account, bo
         json_object_put(answer);
         answer = NULL;
     }
+    if (answer && account && wire_put_mpi_parts(answer, &account->mpi_parts) < 0) {
+        json_object_put(document);
+        json_object_put(answer);
+        answer = document = NULL;
+    }
     if (answer && busy)
         (void)json_object_object_add(answer, "busy", json_object_new_boolean(true));
     if (answer && json_object_object_add(answer, "account", document) < 0) {

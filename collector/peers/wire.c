@@ -147,3 +147,85 @@ int wire_parse(const char *payload, size_t size, const struct wire_head *head,
     *ret = document;
     return 0;
 }
+
+/* --- steps with MPI-IO ------------------------------------------------------------------------ */
+
+#define PART_NUMBERS 4
+/* A node has 1001 rows of a job. */
+#define MPI_PARTS_MAX 4096
+
+static int put_number(struct json_object *list, uint32_t number)
+{
+    struct json_object *item = json_object_new_int64(number);
+
+    if (item && json_object_array_add(list, item) == 0)
+        return 0;
+    json_object_put(item);
+    return -ENOMEM;
+}
+
+static int put_part(struct json_object *list, const struct mpi_part *part)
+{
+    const uint32_t numbers[PART_NUMBERS] = {part->het, part->step, part->counted, part->uncounted};
+    int r = 0;
+
+    for (int i = 0; i < PART_NUMBERS && r == 0; i++)
+        r = put_number(list, numbers[i]);
+    return r;
+}
+
+int wire_put_mpi_parts(struct json_object *document, const struct mpi_parts *parts)
+{
+    struct json_object *list = json_object_new_array();
+    int r = list ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < parts->n && r == 0; i++)
+        r = put_part(list, &parts->items[i]);
+    if (r == 0 && json_object_object_add(document, "mpi_steps", list) == 0)
+        return 0;
+    json_object_put(list);
+    return -ENOMEM;
+}
+
+static int read_part(struct json_object *list, size_t at, struct mpi_part *ret)
+{
+    uint32_t *const numbers[PART_NUMBERS] = {&ret->het, &ret->step, &ret->counted, &ret->uncounted};
+
+    for (size_t i = 0; i < PART_NUMBERS; i++) {
+        struct json_object *item = json_object_array_get_idx(list, at + i);
+        int64_t number = json_object_get_int64(item);
+
+        if (!json_object_is_type(item, json_type_int) || number < 0 || number > UINT32_MAX)
+            return -EBADMSG;
+        *numbers[i] = (uint32_t)number;
+    }
+    return 0;
+}
+
+static int read_parts(struct json_object *list, struct mpi_parts *ret)
+{
+    size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 1;
+    int r = n % PART_NUMBERS || n / PART_NUMBERS > MPI_PARTS_MAX ? -EBADMSG : 0;
+
+    for (size_t at = 0; at < n && r == 0; at += PART_NUMBERS) {
+        struct mpi_part part;
+
+        r = read_part(list, at, &part);
+        if (r == 0)
+            r = mpi_parts_add(ret, &part);
+    }
+    return r;
+}
+
+int wire_read_mpi_parts(struct json_object *document, struct mpi_parts *ret, struct error *error)
+{
+    struct json_object *list;
+    int r;
+
+    if (!json_object_object_get_ex(document, "mpi_steps", &list)) {
+        ret->unknown = 1;
+        return 0;
+    }
+    r = read_parts(list, ret);
+    return r < 0 ? error_set(error, r, "\"mpi_steps\" is bad") : 0;
+}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "common/error.h"
+#include "common/mpi_parts.h"
 
 struct json_object;
 
@@ -43,5 +44,12 @@ const char *wire_string(struct json_object *document, const char *key);
 /* Read the integer field `key`, from 0 to max. Returns 0 or -EBADMSG. */
 int wire_number(struct json_object *document, const char *key, unsigned long long max,
                 unsigned long long *ret, struct error *error);
+
+/* The field "mpi_steps": for each step of the job on that node its het, its number, and how many of
+ * its parts were counted and were not. 0 or -ENOMEM. */
+int wire_put_mpi_parts(struct json_object *document, const struct mpi_parts *parts);
+/* Read it into *ret, which is empty. Without the field, nothing was counted, in unknown steps.
+ * -EBADMSG, -ENOMEM. */
+int wire_read_mpi_parts(struct json_object *document, struct mpi_parts *ret, struct error *error);
 
 #endif

@@ -201,6 +201,73 @@ bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
     return get(mpi->skel->maps.mpi_processes, &key, &record) == 0;
 }
 
+/* Elements that one system call reads. A bucket of the map has far fewer. */
+#define PROCESS_BATCH 1024
+
+struct process_list {
+    struct mpi_process *items;
+    size_t n, room;
+};
+
+static int add_processes(struct process_list *list, const struct mpi_process_key *keys,
+                         const struct mpi_process_record *records, size_t n)
+{
+    if (n > list->room - list->n)
+        return -E2BIG;
+    for (size_t i = 0; i < n; i++)
+        list->items[list->n++] =
+            (struct mpi_process){keys[i].step, keys[i].pid, records[i].start_ns};
+    return 0;
+}
+
+static int read_processes(int map, struct process_list *list)
+{
+    struct mpi_process_key keys[PROCESS_BATCH];
+    struct mpi_process_record records[PROCESS_BATCH];
+    uint32_t position = 0;
+    bool started = false, ended = false;
+    int r = 0;
+
+    while (r == 0 && !ended) {
+        uint32_t n = PROCESS_BATCH;
+
+        r = bpf_map_lookup_batch(map, started ? &position : NULL, &position, keys, records, &n,
+                                 NULL);
+        ended = r < 0 && errno == ENOENT;
+        started = true;
+        r = r == 0 || ended ? add_processes(list, keys, records, n) : -errno;
+    }
+    return r;
+}
+
+int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
+                        struct error *error)
+{
+    const struct bpf_map *map = mpi->skel->maps.mpi_processes;
+    size_t room = bpf_map__max_entries(map);
+    _free_ struct mpi_process *items = malloc(room * sizeof(*items));
+    struct process_list list = {.items = items, .room = room};
+    int r = items ? read_processes(bpf_map__fd(map), &list) : -ENOMEM;
+
+    if (r < 0)
+        return error_errno(error, r, "cannot list the processes with MPI");
+    *n = list.n > room / 2 ? list.n : 0;
+    *ret = TAKE_PTR(items);
+    return 0;
+}
+
+void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process)
+{
+    const struct mpi_process_key key = {.step = process->step, .pid = process->pid};
+    int map = bpf_map__fd(mpi->skel->maps.mpi_processes);
+    struct mpi_process_record record;
+
+    /* A younger process may have taken the slot just now. */
+    if (bpf_map_lookup_and_delete_elem(map, &key, &record) == 0 &&
+        record.start_ns != process->start_ns)
+        (void)bpf_map_update_elem(map, &key, &record, BPF_NOEXIST);
+}
+
 #define COPY_SUM(member) ret->member = value.member;
 
 static int read_class(const struct mpi_probe *mpi, uint32_t step, uint32_t class,

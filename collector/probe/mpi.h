@@ -50,6 +50,19 @@ int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct er
 
 /* Returns whether the process was seen to start MPI, or has been reported as not seen. */
 bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid);
+
+/* A process that the programs remember, until its step ends. */
+struct mpi_process {
+    uint32_t step, pid;
+    uint64_t start_ns; /* CLOCK_BOOTTIME */
+};
+/* List them if they take up more than half of the room for them; else *n is 0. free() *ret. */
+int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
+                        struct error *error);
+/* Make room: forget a process that has ended. One with the same pid that was started later is not
+ * forgotten. */
+void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process);
+
 /* Fill in the counters of a step, and add what is missing from them. A call that has not returned
  * is missing. */
 int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,

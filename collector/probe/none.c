@@ -318,6 +318,22 @@ bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
     return false;
 }
 
+int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
+                        struct error *error)
+{
+    (void)mpi;
+    (void)error;
+    *ret = NULL;
+    *n = 0;
+    return 0;
+}
+
+void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process)
+{
+    (void)mpi;
+    (void)process;
+}
+
 int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,
                    struct error *error)
 {

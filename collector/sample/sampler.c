@@ -49,29 +49,6 @@ static uint64_t lost_value(const struct probe_step *p, const struct lost_cause_n
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* The index of the step, or where to insert it. */
-static size_t followed_index(const struct sampler *sampler, uint32_t step)
-{
-    size_t low = 0, high = sampler->n;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (sampler->steps[mid]->step < step)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-struct followed *followed_find(const struct sampler *sampler, uint32_t step)
-{
-    size_t i = followed_index(sampler, step);
-
-    return i < sampler->n && sampler->steps[i]->step == step ? sampler->steps[i] : NULL;
-}
-
 static void followed_destroy(struct followed *f)
 {
     if (!f)

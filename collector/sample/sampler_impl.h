@@ -14,12 +14,12 @@ struct unnamed {
     unsigned wait, pause; /* readings until the next attempt; between the last one and that */
 };
 
-/* The longest wait of one thread on a mount, in each of the last slices: 275 s. */
+/* The longest wait of one thread on a mount until the end of each of the last slices: 275 s. As in
+ * struct probe_slice, the thread waited before the slice, too, if it is longer than that. */
 #define SLICES_KEPT 64
 struct slices {
     uint64_t newest;               /* 0: none */
-    uint64_t wait_ns[SLICES_KEPT]; /* of slice n at n % SLICES_KEPT; at most PROBE_SLICE_NS */
-    uint64_t earlier_ns; /* how much longer a thread was waiting when the oldest one started */
+    uint64_t wait_ns[SLICES_KEPT]; /* of slice n at n % SLICES_KEPT */
 };
 
 /* Those of each mount of a list. A zeroed struct is an empty list. */
@@ -66,8 +66,13 @@ struct sampler {
     void *tasks_arg;
 };
 
+/* --- followed.c: the steps that are followed -------------------------------------------------- */
+/* The index of the step, or where to insert it. */
+size_t followed_index(const struct sampler *sampler, uint32_t step);
 /* NULL: not followed. */
 struct followed *followed_find(const struct sampler *sampler, uint32_t step);
+/* The time of the node's clock at this moment (CLOCK_BOOTTIME), at least that of the start. */
+uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
 
 /* --- mount_names.c: names of mounts ----------------------------------------------------------- */
 /* Look up the super blocks that the probe knows already. */
@@ -76,9 +81,6 @@ int mount_names_learn(struct sampler *sampler, struct error *error);
 void mount_names_retry(struct sampler *sampler);
 void mount_names_forget(struct sampler *sampler, uint32_t step);
 
-/* The time of the node's clock at this moment (CLOCK_BOOTTIME), at least that of the start. */
-uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
-
 /* --- slices.c: the longest wait over time ------------------------------------------------------
  */
 /* Without a reading for longer than this, slices are lost. */
@@ -86,7 +88,6 @@ uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns);
 /* One thread waited as long in this slice and, if that is more than a slice, before it. */
 void slices_raise(struct slices *s, uint64_t slice, uint64_t wait_ns);
 void slices_merge(struct slices *to, const struct slices *from);
-uint64_t slices_wait_ns(const struct slices *s, uint64_t slice); /* 0: none, or not kept */
 /* The time between two readings. */
 struct slices_span {
     const struct followed *followed;

@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "collector/sample/sampler_impl.h"
+#include "common/clock.h"
 #include "common/numbers.h"
-
-uint64_t followed_real_ns(const struct followed *f, uint64_t boot_ns)
-{
-    return f->real_ns + (boot_ns > f->started_ns ? boot_ns - f->started_ns : 0);
-}
 
 static uint64_t *slice_at(struct slices *s, uint64_t slice)
 {
@@ -22,7 +18,7 @@ static uint64_t oldest(const struct slices *s)
     return s->newest > SLICES_KEPT ? s->newest - SLICES_KEPT + 1 : 1;
 }
 
-uint64_t slices_wait_ns(const struct slices *s, uint64_t slice)
+static uint64_t wait_until(const struct slices *s, uint64_t slice)
 {
     return slice < oldest(s) || slice > s->newest ? 0 : s->wait_ns[slice % SLICES_KEPT];
 }
@@ -38,21 +34,26 @@ static void advance(struct slices *s, uint64_t slice)
 void slices_raise(struct slices *s, uint64_t slice, uint64_t wait_ns)
 {
     advance(s, slice);
-    if (slice < oldest(s))
-        return;
-    for (; wait_ns && slice >= oldest(s); slice--) {
-        uint64_t inside = wait_ns < PROBE_SLICE_NS ? wait_ns : PROBE_SLICE_NS;
-
-        raise_to(slice_at(s, slice), inside);
-        wait_ns -= inside;
-    }
-    raise_to(&s->earlier_ns, wait_ns);
+    if (slice >= oldest(s))
+        raise_to(slice_at(s, slice), wait_ns);
 }
 
 void slices_merge(struct slices *to, const struct slices *from)
 {
     for (uint64_t slice = oldest(from); slice <= from->newest; slice++)
-        slices_raise(to, slice, slices_wait_ns(from, slice));
+        slices_raise(to, slice, wait_until(from, slice));
+}
+
+/* From the newest slice to the oldest one: the longest wait in this slice. early_ns: the longest
+ * one before the slice of a thread that was waiting when it started. */
+static uint64_t wait_inside(uint64_t wait_ns, uint64_t *early_ns)
+{
+    uint64_t inside;
+
+    wait_ns = max_u64(wait_ns, *early_ns);
+    inside = wait_ns < PROBE_SLICE_NS ? wait_ns : PROBE_SLICE_NS;
+    *early_ns = wait_ns - inside;
+    return inside;
 }
 
 /* The time line of the wait in a slice that was added since the last reading. A slice from before
@@ -71,33 +72,75 @@ static int spread_slice(struct timeline *t, const struct slices_span *span, uint
                            followed_real_ns(span->followed, end), &what);
 }
 
-/* A call took longer than the slices that are kept: what other threads did before is not known any
- * more. */
-static int spread_earlier(struct timeline *t, const struct slices_span *span,
-                          const struct slices *now)
+/* What other threads waited in this time before the slices that are kept is not known any more. */
+static int spread_unknown(struct timeline *t, const struct slices_span *span, uint64_t from_ns,
+                          uint64_t to_ns)
 {
     const struct timeline_bin what = {.longest_ns = TIMELINE_UNKNOWN};
-    uint64_t to = probe_slice_start_ns(oldest(now));
-    uint64_t from = to > now->earlier_ns ? to - now->earlier_ns : 0;
 
-    return timeline_spread(t, span->width_s, followed_real_ns(span->followed, from),
-                           followed_real_ns(span->followed, to), &what);
+    return timeline_spread(t, span->width_s, followed_real_ns(span->followed, from_ns),
+                           followed_real_ns(span->followed, to_ns), &what);
+}
+
+static uint64_t subtract(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* A bin has at most its width. Returns what is more, with that of the bin after or before. */
+static uint64_t limit_bin(const struct timeline *t, unsigned i, uint64_t excess_ns)
+{
+    uint64_t width = t->width_s * NS_PER_S, *longest = &t->bins[i].longest_ns, sum;
+
+    if (*longest == TIMELINE_UNKNOWN)
+        return 0;
+    sum = *longest + excess_ns;
+    *longest = sum < width ? sum : width;
+    return sum - *longest;
+}
+
+/* In a slice, the wait found by a reading can be more than the time since the last one: that thread
+ * waited at the same time as the one that had waited longest until then. Together they may be more
+ * than a bin has time. Move the excess to the bins before, or else after it: the thread waited in
+ * those, and there is room, because no slice has more wait than time. */
+static int limit_bins(struct timeline *t, const struct slices_span *span)
+{
+    uint64_t excess = 0, start = t->start_s * NS_PER_S, front;
+    int r = 0;
+
+    for (unsigned i = t->n; i > 0; i--)
+        excess = limit_bin(t, i - 1, excess);
+    front = subtract(start, followed_real_ns(span->followed, 0));
+    front = front < excess ? front : excess;
+    for (unsigned i = 0; i < t->n && excess > front; i++)
+        excess = front + limit_bin(t, i, excess - front);
+    if (front) {
+        const struct timeline_bin what = {.longest_ns = front};
+
+        r = timeline_spread(t, span->width_s, start - front, start, &what);
+    }
+    return r;
 }
 
 int slices_spread(struct timeline *t, const struct slices_span *span, const struct slices *now,
                   const struct slices *before)
 {
+    uint64_t first = oldest(before->newest ? before : now), early = 0, last_early = 0, start;
     int r = 0;
 
-    for (uint64_t slice = oldest(now); slice <= now->newest && r == 0; slice++) {
-        uint64_t wait = slices_wait_ns(now, slice), last = slices_wait_ns(before, slice);
+    for (uint64_t slice = now->newest; slice >= first && r == 0; slice--) {
+        uint64_t until = wait_until(before, slice), last = wait_inside(until, &last_early);
+        uint64_t wait = wait_inside(max_u64(wait_until(now, slice), until), &early);
 
         if (wait > last)
             r = spread_slice(t, span, slice, wait - last);
-        if (wait && r == 0 && slice == oldest(now) && now->earlier_ns)
-            r = spread_earlier(t, span, now);
+        else if (slice < oldest(now) && early == last_early)
+            break; /* nothing was added before */
     }
-    return r;
+    start = probe_slice_start_ns(first);
+    if (early > last_early && r == 0)
+        r = spread_unknown(t, span, subtract(start, early), subtract(start, last_early));
+    return r == 0 ? limit_bins(t, span) : r;
 }
 
 int slices_reserve(struct slices_list *list, size_t n)

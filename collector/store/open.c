@@ -93,6 +93,17 @@ static int writer_check(struct store *store, struct error *error)
     return pragma_expect(store, "PRAGMA quick_check(1)", "ok", -EMEDIUMTYPE, error);
 }
 
+/* Many pragmas expire all prepared statements. */
+static int prepare_rollback(struct store *store, struct error *error)
+{
+    int rc;
+
+    (void)sqlite3_finalize(TAKE_PTR(store->rollback));
+    rc = sqlite3_prepare_v3(store->db, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT, &store->rollback,
+                            NULL);
+    return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "prepare the end of transactions");
+}
+
 /* auto_vacuum takes effect only before the first table exists, and before WAL mode. */
 static int writer_prepare(struct store *store, bool empty, struct error *error)
 {
@@ -111,6 +122,8 @@ static int writer_prepare(struct store *store, bool empty, struct error *error)
                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
                        error);
     if (r == 0)
+        r = prepare_rollback(store, error);
+    if (r == 0)
         r = writer_check(store, error);
     store->final = true;
     return r;
@@ -124,10 +137,7 @@ static int db_open(struct store *store, const char *name, int flags, struct erro
         rc = sqlite3_busy_timeout(store->db, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_extended_result_codes(store->db, 1);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v3(store->db, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
-                                &store->rollback, NULL);
-    return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "open");
+    return rc == SQLITE_OK ? prepare_rollback(store, error) : store_error(store, error, rc, "open");
 }
 
 /* A file name as a URI: quotes '?', '#' and '%'. */
@@ -213,6 +223,8 @@ int store_open(struct store **ret, const struct store_options *options, struct e
     if (r == 0)
         r = store_migrate(store, sql_schema, sql_migrations, error);
     if (r == 0)
+        r = prepare_rollback(store, error);
+    if (r == 0)
         (void)store_count_shares(store, NULL); /* a full disk must not prevent reading */
     if (r < 0)
         return r;
@@ -232,7 +244,8 @@ static int reader_try(struct store *store, const char *options, struct error *er
     if (state.version != state.newest)
         return error_set(error, -EPROTONOSUPPORT,
                          "store \"%s\": made by an older jobio: start jobiod once", store->path);
-    return store_exec(store, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", error);
+    r = store_exec(store, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", error);
+    return r == 0 ? prepare_rollback(store, error) : r;
 }
 
 /* A writer that was killed may leave committed rows in the WAL. */

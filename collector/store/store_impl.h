@@ -33,6 +33,7 @@ struct store {
     uint64_t keep_ns, keep_bytes;
     sqlite3_stmt *statements[SQL_QUERY_COUNT]; /* prepared on first use */
     sqlite3_stmt *rollback;                    /* prepared at the start: needs no memory */
+    bool left_open;                            /* a transaction that could not be rolled back */
     bool final;                                /* synchronous is FULL */
     int failed;                                /* error of the open transaction; 0: none */
     uint64_t limit_ns;                         /* CLOCK_MONOTONIC; 0: none */

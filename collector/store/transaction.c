@@ -2,19 +2,28 @@
 /* Transactions and savepoints. */
 #include "collector/store/store_impl.h"
 
-/* Without memory SQLite could not parse the statement, and the transaction would stay open. */
+/* The statement is prepared: without memory SQLite could not parse it, and the transaction would
+ * stay open. It is prepared anew if something has expired it, for which there may be no memory. */
 static void roll_back(struct store *store)
 {
-    if (sqlite3_get_autocommit(store->db))
-        return;
-    (void)sqlite3_step(store->rollback);
-    (void)sqlite3_reset(store->rollback);
+    if (!sqlite3_get_autocommit(store->db)) {
+        (void)sqlite3_step(store->rollback);
+        (void)sqlite3_reset(store->rollback);
+    }
+    store->left_open = !sqlite3_get_autocommit(store->db);
+}
+
+static void end_left_open(struct store *store)
+{
+    if (store->left_open)
+        roll_back(store);
 }
 
 int store_begin(struct store *store, bool final, struct error *error)
 {
     int r = 0;
 
+    end_left_open(store);
     /* SQLite changes the level only between transactions. */
     if (store->final != final)
         r = store_exec(store, final ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
@@ -78,9 +87,12 @@ static bool is_fatal(int r)
 int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
                 const void *arg, struct error *error)
 {
-    bool alone = sqlite3_get_autocommit(store->db) && !store->failed;
-    int r = alone ? store_begin(store, true, error) : 0;
+    bool alone;
+    int r;
 
+    end_left_open(store);
+    alone = sqlite3_get_autocommit(store->db) && !store->failed;
+    r = alone ? store_begin(store, true, error) : 0;
     if (r == 0)
         r = store_savepoint(store, error);
     if (r < 0) {
@@ -107,6 +119,7 @@ int store_write(struct store *store, int (*write)(struct store *, const void *, 
 
 int store_snapshot(struct store *store, bool *begun, struct error *error)
 {
+    end_left_open(store);
     *begun = sqlite3_get_autocommit(store->db);
     return *begun ? store_exec(store, "BEGIN", error) : 0;
 }

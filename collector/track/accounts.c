@@ -6,6 +6,7 @@
 
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
+#include "collector/track/folded_steps.h"
 #include "collector/track/step_mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -64,6 +65,8 @@ static int copy_sum(const struct job_account *from, struct job_account *to)
     to->longest_wait_ns = from->longest_wait_ns;
     if (!r)
         r = mpi_account_add(&to->mpi, from->mpi);
+    if (!r)
+        r = mpi_parts_merge(&to->mpi_parts, &from->mpi_parts);
     return r < 0 ? r : io_mounts_copy(&from->mounts, &to->mounts);
 }
 
@@ -108,7 +111,7 @@ static int add_steps(const struct job *job, struct job_account *ret, bool keep)
             continue;
         r = step_get_account(step, &account);
         if (!r && !step->summed)
-            r = job_account_add_step(ret, &account);
+            r = step_add_to_sum(ret, step, &account);
         if (r < 0)
             return r;
         if (keep) {

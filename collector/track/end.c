@@ -15,7 +15,7 @@
 static int add_to_sums(struct step *step)
 {
     struct job *job = step->job;
-    int r = job_account_add_step(job->sum, &step->account);
+    int r = step_add_to_sum(job->sum, step, &step->account);
 
     if (!r && step->beyond_limit)
         r = folded_steps_add(&job->folded, &step->account);

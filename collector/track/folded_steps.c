@@ -39,6 +39,21 @@ int folded_steps_add(struct step_account *to, const struct step_account *account
     return 0;
 }
 
+int step_add_to_sum(struct job_account *sum, const struct step *step,
+                    const struct step_account *account)
+{
+    struct step_account as_stored = *account;
+    int r;
+
+    if (!step->beyond_limit)
+        return job_account_add_step(sum, account);
+    as_stored.het = HET_NONE;
+    as_stored.step = STEP_FOLDED;
+    r = job_account_add_step(sum, &as_stored);
+    mpi_parts_unite(&sum->mpi_parts, HET_NONE, STEP_FOLDED);
+    return r;
+}
+
 static void folded_key(char buf[FOLDED_KEY_SIZE], const struct tag *tag)
 {
     (void)snprintf(buf, FOLDED_KEY_SIZE, FOLDED_PREFIX "%u.%u.%u.%u.%" PRIu64, tag->jobid,

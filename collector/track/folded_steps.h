@@ -8,6 +8,7 @@
 #define JOBIO_COLLECTOR_TRACK_FOLDED_STEPS_H
 
 #include "collector/track/step.h"
+#include "common/job.h"
 
 struct store;
 
@@ -19,6 +20,10 @@ struct folded_marks {
     char keys[][FOLDED_KEY_SIZE];
 };
 
+/* Add the account of a step to the sums of its job (as job_account_add_step()), as part of the
+ * aggregated row if it is beyond the limit. 0 or -ENOMEM. */
+int step_add_to_sum(struct job_account *sum, const struct step *step,
+                    const struct step_account *account);
 /* Add a step to the sum of them. 0 or -ENOMEM. */
 int folded_steps_add(struct step_account *to, const struct step_account *account);
 

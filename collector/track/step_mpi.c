@@ -98,17 +98,20 @@ static void scan(struct tracker *tracker, const struct step *step)
     mpi_watcher_scan(tracker->mpi, step->number, TAKE_PTR(pids), n, n == MAX_PROCESSES);
 }
 
-/* Once: why nothing can be counted. */
+/* Why nothing can be counted, if that has changed. */
 static void log_failure(struct tracker *tracker)
 {
     struct mpi_watcher_state state;
 
     mpi_watcher_get_state(tracker->mpi, &state);
-    if (!*state.why.text || tracker->mpi_failure_logged)
+    if (!strcmp(tracker->mpi_failure.text, state.why.text))
         return;
-    tracker_log(tracker, LOG_LEVEL_WARNING, "%s; the reports of jobs that want it say so",
-                state.why.text);
-    tracker->mpi_failure_logged = true;
+    if (*state.why.text)
+        tracker_log(tracker, LOG_LEVEL_WARNING, "%s; the reports of jobs that want it say so",
+                    state.why.text);
+    else
+        tracker_log(tracker, LOG_LEVEL_INFO, "MPI-IO can be counted now");
+    tracker->mpi_failure = state.why;
 }
 
 void steps_mpi_scan(struct tracker *tracker)

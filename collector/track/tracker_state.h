@@ -23,9 +23,9 @@ struct tracker {
     struct hierarchy *hierarchy;
     struct mpi_watcher *mpi; /* owned; NULL: no MPI-IO is counted */
     bool all_mpi;
-    bool mpi_failure_logged;
-    struct users *users;   /* of users that no prolog has reported */
-    struct writer *writer; /* NULL: rows have to wait */
+    struct error mpi_failure; /* why no MPI-IO can be counted, as it was logged; "": it can */
+    struct users *users;      /* of users that no prolog has reported */
+    struct writer *writer;    /* NULL: rows have to wait */
     struct tracker_hooks hooks;
     const char *const *sinks;
     bool peers;

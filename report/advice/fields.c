@@ -25,7 +25,7 @@ static const struct {
 /* Input for the fields of one operation, or of several added up. */
 struct part {
     struct io_sum sum;
-    uint64_t enoent, enospc, edquot;
+    uint64_t enoent, enospc, edquot, einval;
     uint64_t sizes[IO_BUCKETS], latencies[IO_BUCKETS];
 };
 
@@ -78,6 +78,7 @@ static void part_add(struct part *to, const struct io_account *io, enum io_op op
         to->enoent += from->errnos[i].code == ENOENT ? from->errnos[i].count : 0;
         to->enospc += from->errnos[i].code == ENOSPC ? from->errnos[i].count : 0;
         to->edquot += from->errnos[i].code == EDQUOT ? from->errnos[i].count : 0;
+        to->einval += from->errnos[i].code == EINVAL ? from->errnos[i].count : 0;
     }
     io_account_sizes(io, op, to->sizes);
     io_histogram_add(to->latencies, from->latency_log2);
@@ -143,6 +144,7 @@ static int put_part(struct advice_fields *fields, const char *of, const struct j
         {"enoent", (double)part->enoent},
         {"enospc", (double)part->enospc},
         {"edquot", (double)part->edquot},
+        {"einval", (double)part->einval},
         {"lost", lost(job, all_ns, part->sum.time_ns)},
         {"small", small_share(part)},
         {"random", random_share(part)},

@@ -50,7 +50,7 @@ static char *take_sentence(struct text_buffer *text)
 }
 
 /* "write 5 ENOSPC, 2 EINTR" of one operation: its errors of that kind. */
-static void write_errnos(FILE *out, const struct io_account *io, enum io_op op, bool not_found,
+static void write_errnos(FILE *out, const struct io_account *io, enum io_op op, bool answers,
                          const char **before)
 {
     const struct io_counter *c = io->ops[op];
@@ -59,14 +59,13 @@ static void write_errnos(FILE *out, const struct io_account *io, enum io_op op, 
     for (size_t i = 0; c && i < c->n_errnos; i++) {
         char count[UNITS_SIZE], name[16];
 
-        if (io_errno_is_not_found(op, c->errnos[i].code) != not_found)
+        if (io_errno_is_answer(op, c->errnos[i].code) != answers)
             continue;
         if (*between == ' ')
             (void)fprintf(out, "%s%s", *before, io_op_name(op));
         *before = "; ";
-        (void)fprintf(out, "%s%s", between, units_count(c->errnos[i].count, count));
-        if (!not_found)
-            (void)fprintf(out, " %s", io_errno_name(c->errnos[i].code, name));
+        (void)fprintf(out, "%s%s %s", between, units_count(c->errnos[i].count, count),
+                      io_errno_name(c->errnos[i].code, name));
         between = ", ";
     }
 }
@@ -78,7 +77,7 @@ static bool is_writing(enum io_op op)
            op == IO_CLOSE;
 }
 
-static char *errors_of(const struct io_account *io, const char *title, bool not_found)
+static char *errors_of(const struct io_account *io, const char *title, bool answers)
 {
     const char *before = title;
     struct text_buffer text;
@@ -88,7 +87,7 @@ static char *errors_of(const struct io_account *io, const char *title, bool not_
     for (int writing = 1; writing >= 0; writing--)
         for (int op = 0; op < IO_OP_COUNT; op++)
             if (is_writing((enum io_op)op) == (bool)writing)
-                write_errnos(text.out, io, (enum io_op)op, not_found, &before);
+                write_errnos(text.out, io, (enum io_op)op, answers, &before);
     return take_sentence(&text);
 }
 
@@ -98,10 +97,10 @@ char *summary_errors(const struct io_account *io)
     return errors_of(io, "errors: ", false);
 }
 
-/* "not found (ENOENT): open 88.0 k; stat 17" */
-char *summary_not_found(const struct io_account *io)
+/* "without a result: open 88.0 k ENOENT; lookup 17 EINVAL" */
+char *summary_answers(const struct io_account *io)
 {
-    return errors_of(io, "not found (ENOENT): ", true);
+    return errors_of(io, "without a result: ", true);
 }
 
 char *summary_async(const struct io_account *io)

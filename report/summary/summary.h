@@ -68,11 +68,11 @@ char *summary_cause(const struct incomplete *item);
 /* The names of a set of operations: "read, write". NULL: out of memory. */
 char *summary_ops(uint64_t ops);
 
-/* Sentences about the failed calls on a mount (writes first), look-ups that found nothing,
- * asynchronous calls, sequential calls, and the page cache. NULL: there is nothing to report, or
- * out of memory. */
+/* Sentences about the failed calls on a mount (writes first), errors that are ordinary
+ * answers, asynchronous calls, sequential calls, and the page cache. NULL: there is nothing to
+ * report, or out of memory. */
 char *summary_errors(const struct io_account *io);
-char *summary_not_found(const struct io_account *io);
+char *summary_answers(const struct io_account *io);
 char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);
 char *summary_cache(const struct io_mount *mount);

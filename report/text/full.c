@@ -139,7 +139,7 @@ static void write_mount(FILE *out, const struct text *t, const struct io_mount *
     write_mount_title(out, t, m);
     write_ops(out, t, &m->io);
     write_sentence(out, t, "  ", summary_errors(&m->io));
-    write_sentence(out, t, "  ", summary_not_found(&m->io));
+    write_sentence(out, t, "  ", summary_answers(&m->io));
     write_sentence(out, t, "  ", summary_async(&m->io));
     write_sentence(out, t, "  ", summary_order(&m->io));
     write_sentence(out, t, "  ", summary_cache(m));

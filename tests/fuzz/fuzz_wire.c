@@ -27,6 +27,7 @@ static void read_account(struct json_object *document)
 static void check_document(struct json_object *document)
 {
     static const char *const keys[] = {"from", "jobid", "restart", "step", "account", ""};
+    struct mpi_parts parts = {0};
     struct json_object *again = NULL;
     _free_ char *text = NULL;
     size_t size = 0;
@@ -39,6 +40,9 @@ static void check_document(struct json_object *document)
                                                                       : number <= 1000);
     }
     read_account(document);
+    if (wire_read_mpi_parts(document, &parts, NULL) == 0)
+        CHECK(mpi_parts_missing(&parts) <= UINT64_C(4096) * UINT32_MAX + 1);
+    mpi_parts_clear(&parts);
     text = wire_text(document, &size);
     CHECK(text && strlen(text) == size);
     CHECK(wire_parse(text, size, &(struct wire_head){0}, &again, NULL) == 0);

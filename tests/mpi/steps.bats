@@ -12,6 +12,7 @@ setup_file() {
     for mpi in mpich openmpi; do
         mpicc.$mpi -O1 -o "$D/calls.$mpi" "$BATS_TEST_DIRNAME/calls.c"
     done
+    ${CC:-cc} -O1 -o "$D/many" "$BATS_TEST_DIRNAME/many.c"
     CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
     export CGROUPS GROUP=$CGROUPS/jobio-mpi-$$
     mkdir "$GROUP"
@@ -210,6 +211,15 @@ is_true() {
     job "$T/ended"
     diff <(summed < "$T/truth") <(counted "$T/ended")
     jq -e '.mpi.incomplete == [{cause: "jobiod-restarted", count: 1}]' "$T/ended"
+}
+
+@test "a step can start more processes than there is room for, if they end" {
+    start_jobiod yes
+    tag 0
+    in_step 0 "$D/many" 18000 # MPI_MAX_PROCESSES is 16384
+    job "$T/running"
+    jq -c .mpi.incomplete "$T/running"
+    jq -e '.mpi.complete and .mpi.calls.close.calls == 18000' "$T/running"
 }
 
 # uprobes: how many perf events and links this jobiod has for uprobes

@@ -32,7 +32,6 @@ static int read_rules(const char *text)
     char path[] = "/tmp/jobio-advice-XXXXXX";
     int fd = mkstemp(path), r;
 
-    assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
     r = advice_read(advice, path, say, NULL, &error);
@@ -336,6 +335,7 @@ static const struct {
     {"stale", "/scratch", {{IO_STAT, 100, 0, 1, ESTALE}}},
     {"small-files", "/scratch", {{IO_OPEN, 20000, 0, 100, 0}, {IO_READ, 20000, 20000000, 10, 0}}},
     {"failed-look-ups", "/x", {{IO_OPEN, 400, 0, 9, ENOENT}, {IO_LOOKUP, 400, 0, 100, ENOENT}}},
+    {"failed-look-ups", "/x", {{IO_OPEN, 600, 0, 9, ENOENT}, {IO_LOOKUP, 3800, 0, 99, EINVAL}}},
     {"metadata-storm", "/scratch", {{IO_OPEN, 1100000, 0, 100, 0}}},
     {"metadata-volume", "/scratch", {{IO_STAT, 150000, 0, 100, 0}, {IO_READ, 1, 1, 50, 0}}},
     {"small-reads", "/scratch", {{IO_READ, 10000, 40960000, 100, 0}}},

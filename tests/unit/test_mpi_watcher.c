@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread that counts the MPI-IO of steps, with programs that this test replaces. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "config.h"
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/mpi/finder.h"
@@ -25,17 +31,41 @@ struct mpi_links {
 };
 
 static struct {
-    atomic_int added, removed, loaded, links;
+    atomic_int added, removed, attempts, loaded, links;
     atomic_bool fails, full;
     pthread_mutex_t
         gate; /* the thread waits for it to load the programs, and to read what was executed */
 } fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
+
+/* The processes in the map, all of which the programs have seen start MPI. */
+static struct mpi_process seen[4];
+static size_t n_seen;
+
+/* Files that a process has mapped cannot be opened; 0: they can. */
+static int map_files_error;
+
+/* Instead of libc's. */
+int open(const char *path, int flags, ...)
+{
+    va_list ap;
+    mode_t mode;
+
+    va_start(ap, flags);
+    mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    if (map_files_error && strstr(path, "/map_files/")) {
+        errno = map_files_error;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
 {
     (void)probe;
     (void)pthread_mutex_lock(&fake.gate);
     (void)pthread_mutex_unlock(&fake.gate);
+    fake.attempts++;
     if (fake.fails)
         return error_set(error, -ENOTSUP, "this kernel is too old");
     *ret = calloc(1, sizeof(**ret));
@@ -107,9 +137,31 @@ int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct er
 bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
 {
     (void)mpi;
-    (void)step;
-    (void)pid;
+    for (size_t i = 0; i < n_seen; i++)
+        if (seen[i].step == step && seen[i].pid == pid)
+            return true;
     return false;
+}
+
+int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
+                        struct error *error)
+{
+    (void)mpi;
+    (void)error;
+    *ret = calloc(n_seen + 1, sizeof(**ret));
+    memcpy(*ret, seen, n_seen * sizeof(**ret));
+    *n = n_seen;
+    return 0;
+}
+
+void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process)
+{
+    (void)mpi;
+    (void)pthread_mutex_lock(&fake.gate);
+    for (size_t i = 0; i < n_seen; i++)
+        if (!memcmp(&seen[i], process, sizeof(*process)))
+            seen[i--] = seen[--n_seen];
+    (void)pthread_mutex_unlock(&fake.gate);
 }
 
 /* A step has as many calls as its number says. */
@@ -125,7 +177,7 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
 static int reset(void **state)
 {
     (void)state;
-    fake.added = fake.removed = 0;
+    fake.added = fake.removed = fake.attempts = 0;
     fake.fails = fake.full = false;
     return 0;
 }
@@ -239,6 +291,33 @@ static void test_cannot_load(void **state)
     mpi_watcher_destroy(watcher);
 }
 
+/* It is tried again after a pause, and after twice the pause. */
+static void test_can_load_later(void **state)
+{
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    struct mpi_watcher_state now;
+    struct mpi_watcher *watcher;
+    unsigned waited = 0;
+
+    (void)state;
+    fake.fails = true;
+    watcher = mpi_watcher_create(NULL, 0);
+    assert_non_null(watcher);
+    assert_false(mpi_watcher_add(watcher, 6));
+    while (fake.attempts < 2)
+        (void)pause_once(&waited);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start >= NS_PER_S);
+    check(watcher, 6, 0, MPI_CAUSE_LIBRARY "this kernel is too old");
+    fake.fails = false;
+    await_ready(watcher);
+    assert_int_equal(fake.attempts, 3);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - start >= 3 * NS_PER_S);
+    mpi_watcher_get_state(watcher, &now);
+    assert_string_equal(now.why.text, "");
+    await_causes(watcher, 6, 0);
+    mpi_watcher_destroy(watcher);
+}
+
 static void test_no_room(void **state)
 {
     struct mpi_watcher *watcher = mpi_watcher_create(NULL, MPI_WATCHER_ALWAYS);
@@ -310,6 +389,94 @@ static void test_late(void **state)
     mpi_finder_destroy(finder);
 }
 
+/* Any file of a process without libmpi may have MPI linked statically. */
+static void test_unopened_files(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    const struct {
+        int error;
+        const char *cause;
+    } rows[] = {{EACCES, MPI_CAUSE_LIBRARY "a program: cannot open its files"}, {ENOENT, NULL}};
+
+    (void)state;
+    assert_non_null(finder);
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct mpi_account *account = NULL;
+
+        map_files_error = rows[i].error;
+        mpi_finder_exec(30 + i, (uint32_t)getpid(), now - NS_PER_MS, finder);
+        assert_true(mpi_finder_look(finder));
+        assert_int_equal(mpi_finder_read(finder, 30 + i, &account, NULL), 0);
+        assert_int_equal(account->completeness.n, rows[i].cause != NULL);
+        if (rows[i].cause)
+            assert_string_equal(account->completeness.items[0].cause, rows[i].cause);
+        mpi_account_destroy(account);
+    }
+    map_files_error = 0;
+    mpi_finder_destroy(finder);
+}
+
+static uint64_t own_start_ns(void)
+{
+    _fclose_ FILE *file = fopen("/proc/self/stat", "re");
+    unsigned long long ticks = 0;
+    char line[1024], *rest = fgets(line, sizeof(line), file);
+
+    for (int field = 2; rest && field < 22; field++)
+        rest = strchr(field == 2 ? strrchr(rest, ')') : rest + 1, ' ');
+    assert_int_equal(sscanf(rest, " %llu", &ticks), 1);
+    return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Processes that have ended leave the map: one without a successor, and one whose pid is that of
+ * this process by now. */
+static void test_ended_processes(void **state)
+{
+    const uint32_t self = (uint32_t)getpid(), child = (uint32_t)fork();
+    const uint64_t start = own_start_ns();
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder;
+
+    (void)state;
+    if (!child)
+        _exit(0);
+    assert_int_equal(waitpid((pid_t)child, NULL, 0), child);
+    finder = mpi_finder_create(&probe);
+    assert_non_null(finder);
+    seen[n_seen++] = (struct mpi_process){20, self, start + NS_PER_MS};
+    seen[n_seen++] = (struct mpi_process){20, child, start};
+    seen[n_seen++] = (struct mpi_process){21, self, start - 20 * NS_PER_MS};
+    mpi_finder_clean(finder);
+    assert_int_equal(n_seen, 1);
+    assert_int_equal(seen[0].step, 20);
+    assert_int_equal(seen[0].pid, self);
+    mpi_finder_destroy(finder);
+    n_seen = 0;
+}
+
+/* The thread does it, while the step runs. */
+static void test_clean(void **state)
+{
+    struct mpi_watcher *watcher = mpi_watcher_create(NULL, 0);
+    unsigned waited = 0;
+    size_t left;
+
+    (void)state;
+    assert_non_null(watcher);
+    (void)pthread_mutex_lock(&fake.gate);
+    seen[n_seen++] = (struct mpi_process){22, 0x7fffffff, NS_PER_S};
+    (void)mpi_watcher_add(watcher, 22);
+    (void)pthread_mutex_unlock(&fake.gate);
+    do {
+        (void)pthread_mutex_lock(&fake.gate);
+        left = n_seen;
+        (void)pthread_mutex_unlock(&fake.gate);
+    } while (left && pause_once(&waited));
+    mpi_watcher_destroy(watcher);
+}
+
 /* For ThreadSanitizer. */
 static void test_many(void **state)
 {
@@ -337,9 +504,13 @@ int main(void)
         cmocka_unit_test_setup(test_steps, reset),
         cmocka_unit_test_setup(test_always, reset),
         cmocka_unit_test_setup(test_cannot_load, reset),
+        cmocka_unit_test_setup(test_can_load_later, reset),
         cmocka_unit_test_setup(test_no_room, reset),
         cmocka_unit_test_setup(test_busy, reset),
         cmocka_unit_test_setup(test_late, reset),
+        cmocka_unit_test_setup(test_unopened_files, reset),
+        cmocka_unit_test_setup(test_ended_processes, reset),
+        cmocka_unit_test_setup(test_clean, reset),
         cmocka_unit_test_setup(test_many, reset),
     };
 

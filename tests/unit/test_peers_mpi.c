@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* MPI-IO in the answers and accounts of another node (node_pair.h). */
 #include "tests/unit/node_pair.h"
+#include "common/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,30 @@ static void test_query(void **state)
     other.account = NULL;
 }
 
+/* Nodes that did not count a step which another node counted are reported, as in the store. */
+static void test_parts(void **state)
+{
+    static const struct mpi_part counted[] = {{HET_NONE, 0, 1, 0}, {1, 0, 0, 1}, {1, 3, 1, 0}},
+                                 uncounted[] = {
+                                     {HET_NONE, 0, 0, 1}, {1, 0, 0, 1}, {1, 2, 1, 0}, {1, 3, 0, 1}};
+    struct job_account *job = job_of(mpi_of(8, 3));
+
+    (void)state;
+    node_pair_skip();
+    other.account = job_of(NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(uncounted); i++)
+        assert_int_equal(mpi_parts_add(&other.account->mpi_parts, &uncounted[i]), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(counted); i++)
+        assert_int_equal(mpi_parts_add(&job->mpi_parts, &counted[i]), 0);
+    job = node_pair_query(job, NULL);
+    assert_int_equal(job->mpi->completeness.n, 2);
+    assert_string_equal(job->mpi->completeness.items[1].cause, MPI_CAUSE_NODE);
+    assert_int_equal(job->mpi->completeness.items[1].count, 2);
+    job_account_destroy(job);
+    job_account_destroy(other.account);
+    other.account = NULL;
+}
+
 /* A step arrives at the first node with its MPI-IO. */
 static void test_step(void **state)
 {
@@ -86,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_query, node_pair_setup, node_pair_teardown),
+        cmocka_unit_test_setup_teardown(test_parts, node_pair_setup, node_pair_teardown),
         cmocka_unit_test_setup_teardown(test_step, node_pair_setup, node_pair_teardown),
     };
 

@@ -246,6 +246,50 @@ static void test_read(void **state)
     free(expected);
 }
 
+/* --- the end of a transaction ----------------------------------------------------------------- */
+
+static int allow(void *arg, int action, const char *a, const char *b, const char *c, const char *d)
+{
+    (void)arg, (void)action, (void)a, (void)b, (void)c, (void)d;
+    return SQLITE_OK;
+}
+
+/* End a read transaction while SQLite has no memory; returns whether that needed some. */
+static bool end_reading(struct store *store, bool expired)
+{
+    struct error error;
+    bool begun, hit;
+
+    assert_ok(store_snapshot(store, &begun, &error), error);
+    assert_true(begun);
+    if (expired) /* of all prepared statements */
+        assert_int_equal(sqlite3_set_authorizer(store->db, allow, NULL), SQLITE_OK);
+    fault_arm(FAULT_SQLITE_MEMORY, 1);
+    store_snapshot_end(store, begun);
+    hit = fault_disarm();
+    assert_ok(store_snapshot(store, &begun, &error), error);
+    assert_true(begun);
+    store_snapshot_end(store, begun);
+    return hit;
+}
+
+static void test_end_without_memory(void **state)
+{
+    struct store *reader;
+    struct error error;
+
+    (void)state;
+    prepare_job();
+    assert_ok(store_open_reader(&reader, directory.store, &error), error);
+    assert_false(end_reading(opened, false));
+    assert_false(end_reading(reader, false));
+    assert_true(end_reading(opened, true));
+    assert_ok(store_begin(opened, true, &error), error);
+    store_rollback(opened);
+    store_close(reader);
+    finish();
+}
+
 /* --- opening and migration -------------------------------------------------------------------- */
 
 static void prepare_directory(void)
@@ -361,6 +405,7 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_end_without_memory),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_read),

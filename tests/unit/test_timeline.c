@@ -235,29 +235,7 @@ static void test_saturates(void **state)
     assert_int_equal(timeline_sum(&t).of[TIMELINE_WRITE], 2);
 }
 
-/* --- differences ------------------------------------------------------------------------------ */
-
-static void test_diff(void **state)
-{
-    CLEANUP(timeline_clear) struct timeline before = {0}, now = {0}, more = {0}, diff = {0};
-
-    (void)state;
-    spread(&before, S(T0), S(T0 + 50), 1234);
-    spread(&more, S(T0 + 40), S(T0 + 900), 98765);
-    assert_int_equal(timeline_copy(&before, &now), 0);
-    assert_int_equal(timeline_add(&now, &more), 0);
-    assert_int_equal(timeline_diff(&now, &before, &diff), 0);
-    timeline_widen(&more, now.width_s);
-    assert_same(&diff, &more);
-    timeline_clear(&diff);
-    assert_int_equal(timeline_diff(&before, &now, &diff), -ERANGE);
-    assert_int_equal(timeline_diff(&before, &before, &diff), 0);
-    assert_true(timeline_is_empty(&diff));
-    assert_int_equal(timeline_diff(&diff, &before, &diff), -ERANGE);
-    timeline_clear(&diff); /* empty, but it may have room */
-    assert_int_equal(timeline_diff(&before, &diff, &diff), 0);
-    assert_same(&diff, &before);
-}
+/* --- moves ------------------------------------------------------------------------------------ */
 
 static void test_move(void **state)
 {
@@ -441,7 +419,6 @@ int main(void)
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_growing_is_exact),
         cmocka_unit_test(test_saturates),
-        cmocka_unit_test(test_diff),
         cmocka_unit_test(test_move),
         cmocka_unit_test(test_longest),
         cmocka_unit_test(test_longest_is_unknown),

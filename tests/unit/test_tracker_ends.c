@@ -330,6 +330,20 @@ static void check_listed(size_t listed, uint32_t more)
     job_account_destroy(report);
 }
 
+/* Other nodes compare their steps with as many, of which each is on this node once. */
+static void check_mpi_parts(size_t n)
+{
+    struct job_account *report;
+
+    node_must(tracker_report(node.tracker, JOB, 0, true, &report, &node.error));
+    assert_int_equal(report->mpi_parts.n, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(report->mpi_parts.items[i].counted, 0);
+        assert_int_equal(report->mpi_parts.items[i].uncounted, 1);
+    }
+    job_account_destroy(report);
+}
+
 static void test_many_steps_fold(void **state)
 {
     struct job_account **jobs;
@@ -347,8 +361,10 @@ static void test_many_steps_fold(void **state)
     }
     node_flush();
     check_listed(50 + 2, TRACKER_STEPS_PER_JOB - 51); /* with the batch step and the folded ones */
+    check_mpi_parts(TRACKER_STEPS_PER_JOB + 1);
     node_restart();
     check_listed(2, TRACKER_STEPS_PER_JOB - 1);
+    check_mpi_parts(TRACKER_STEPS_PER_JOB + 1);
     node_write(batch, 1, 1);
     node_begin(5000);
     node_must(tracker_end(node.tracker, JOB, 0, HET_NONE, 5000, 0, &node.error));

@@ -183,7 +183,7 @@ static void test_restart(void **state)
     (void)state;
     fault_each(FAULT_MEMORY, &restart, 1);
     fault_each(FAULT_FILE, &restart, 1);
-    fault_each(FAULT_SQLITE_MEMORY, &restart, 59);
+    fault_each(FAULT_SQLITE_MEMORY, &restart, 53);
     fault_each(FAULT_SQLITE_IO, &restart, 3);
 }
 

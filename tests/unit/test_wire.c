@@ -4,6 +4,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -136,6 +137,64 @@ static void test_no_random_numbers(void **state)
     assert_string_equal(id, "");
 }
 
+static int read_steps(const char *text, struct mpi_parts *ret)
+{
+    struct json_object *document = json_tokener_parse(text);
+    int r = wire_read_mpi_parts(document, ret, NULL);
+
+    json_object_put(document);
+    return r;
+}
+
+static void test_mpi_steps(void **state)
+{
+    static const struct mpi_part sent[] = {{2, 0, 1, 0}, {UINT32_MAX, UINT32_MAX - 2, 0, 7}};
+    struct json_object *document = json_object_new_object();
+    struct mpi_parts to = {0}, from = {0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(mpi_parts_add(&from, &sent[i]), 0);
+    assert_int_equal(wire_put_mpi_parts(document, &from), 0);
+    assert_int_equal(wire_read_mpi_parts(document, &to, NULL), 0);
+    json_object_put(document);
+    assert_int_equal(to.n, 2);
+    assert_memory_equal(to.items, sent, sizeof(sent));
+    assert_int_equal(to.unknown, 0);
+    mpi_parts_clear(&from);
+    mpi_parts_clear(&to);
+}
+
+/* An older jobiod counts nothing: its node is missing from what others counted. */
+static void test_mpi_steps_are_unknown(void **state)
+{
+    static const struct mpi_part counted = {0, 0, 1, 0};
+    struct mpi_parts parts = {0};
+
+    (void)state;
+    assert_int_equal(read_steps("{}", &parts), 0);
+    assert_int_equal(mpi_parts_missing(&parts), 0);
+    assert_int_equal(mpi_parts_add(&parts, &counted), 0);
+    assert_int_equal(mpi_parts_missing(&parts), 1);
+    mpi_parts_clear(&parts);
+}
+
+static void test_bad_mpi_steps(void **state)
+{
+    static const char *const texts[] = {
+        "1", "null", "[1]", "[0,0,1,-1]", "[0,0,4294967296,0]", "[0,\"0\",0,0]"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct mpi_parts parts = {0};
+        char text[64];
+
+        (void)snprintf(text, sizeof(text), "{\"mpi_steps\":%s}", texts[i]);
+        assert_int_equal(read_steps(text, &parts), -EBADMSG);
+        mpi_parts_clear(&parts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +203,9 @@ int main(void)
         cmocka_unit_test(test_the_other_version_is_named),
         cmocka_unit_test(test_ids_differ),
         cmocka_unit_test(test_no_random_numbers),
+        cmocka_unit_test(test_mpi_steps),
+        cmocka_unit_test(test_mpi_steps_are_unknown),
+        cmocka_unit_test(test_bad_mpi_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
