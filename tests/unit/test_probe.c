@@ -118,11 +118,9 @@ static void check_keys(size_t want)
     assert_int_equal(count_places(), want);
 }
 
-static int sum(uint32_t step, uint64_t dev, const struct io_account *io,
-               const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int sum(const struct probe_account *account, void *arg)
 {
-    (void)step, (void)dev, (void)cache, (void)slices;
-    *(uint64_t *)arg += io->ops[IO_READ]->requests;
+    *(uint64_t *)arg += account->io->ops[IO_READ]->requests;
     return 0;
 }
 
@@ -198,10 +196,10 @@ static void test_sweep(void **state)
 }
 
 /* The slices of a mount, by number. */
-static int take_slices(uint32_t step, uint64_t dev, const struct io_account *io,
-                       const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int take_slices(const struct probe_account *account, void *arg)
 {
-    (void)step, (void)dev, (void)io, (void)cache;
+    const struct probe_slice *slices = account->slices;
+
     for (int i = 0; i < PROBE_SLICES; i++)
         if (slices[i].slice)
             ((uint64_t *)arg)[slices[i].slice % 100] = slices[i].wait_ns;
