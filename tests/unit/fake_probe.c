@@ -92,6 +92,11 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
     return io_account_op(&row_get(probe, step, dev)->io, op);
 }
 
+struct io_users *fake_probe_users(struct probe *probe, uint32_t step, uint64_t dev)
+{
+    return row_get(probe, step, dev)->users;
+}
+
 void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
                      uint64_t wait_ns)
 {
