@@ -521,32 +521,9 @@ void io_cache_add(struct io_cache *to, const struct io_cache *from)
         add_saturating(&to->fill_bytes[fill], from->fill_bytes[fill]);
 }
 
-struct io_usage io_account_usage(const struct io_account *account, const struct io_users *users,
-                                 enum io_user_kind kind)
-{
-    struct io_usage usage = {.users = users[kind]};
-
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (io_user_kind_ops(kind) & UINT64_C(1) << op && account->ops[op])
-            usage.any |= account->ops[op]->requests;
-    return usage;
-}
-
-/* Call it before the requests are added. A process may use several of the other mounts. */
-static void mount_add_users(struct io_mount *to, const struct io_mount *from)
-{
-    for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++) {
-        const struct io_usage a = io_account_usage(&to->io, to->users, kind);
-        const struct io_usage b = io_account_usage(&from->io, from->users, kind);
-
-        to->users[kind] =
-            strcmp(to->mount, IO_OTHER_MOUNTS) ? io_users_add(&a, &b) : (struct io_users){0};
-    }
-}
-
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
-    mount_add_users(to, from);
+    io_mount_add_users(to, from);
     account_add_reserved(&to->io, &from->io);
     /* Every node must accept the name as a label. */
     to->labelled = to->labelled && from->labelled;

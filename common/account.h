@@ -172,9 +172,11 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
 void io_mounts_forget_index(struct io_mounts *mounts);
-/* Returns the users of a kind, and whether the account has requests of that kind. */
-struct io_usage io_account_usage(const struct io_account *account, const struct io_users *users,
-                                 enum io_user_kind kind);
+/* Add the users of a mount of another step or node, or merge those of another super block of the
+ * step that has the same name. Call them before the requests are added. */
+void io_mount_add_users(struct io_mount *to, const struct io_mount *from);
+void io_mount_merge_users(struct io_mount *to, const struct io_account *from,
+                          const struct io_users *users);
 /* to += from, mount by mount: accounts, cache, users (of other processes) and time lines are added,
  * peaks are maxima, labelled only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);

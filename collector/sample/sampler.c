@@ -345,17 +345,6 @@ static int add_slices(struct followed *f, const struct io_mount *m,
     return r;
 }
 
-/* Call it before the requests are added: another super block may have the same name. */
-static void add_users(struct io_mount *m, const struct probe_account *a)
-{
-    for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++) {
-        const struct io_usage have = io_account_usage(&m->io, m->users, kind);
-        const struct io_usage more = io_account_usage(a->io, a->users, kind);
-
-        m->users[kind] = io_users_merge(&have, &more);
-    }
-}
-
 static int add_account(const struct probe_account *a, void *arg)
 {
     struct sampler *sampler = arg;
@@ -374,7 +363,7 @@ static int add_account(const struct probe_account *a, void *arg)
     m->dev = a->dev;
     if (!(io_unsupported_on(name.fstype) & IO_CACHE))
         io_cache_add(&m->cache, a->cache);
-    add_users(m, a);
+    io_mount_merge_users(m, a->io, a->users);
     return add_slices(f, m, a->slices) < 0 ? -ENOMEM : io_account_add(&m->io, a->io);
 }
 
