@@ -122,6 +122,8 @@ int io_account_diff(const struct io_account *now, const struct io_account *befor
 int io_account_copy(const struct io_account *from, struct io_account *ret);
 void io_account_clear(struct io_account *account); /* frees what it holds; NULL is fine */
 bool io_account_is_empty(const struct io_account *account);
+/* Returns the operations that have requests (bit 1 << io_op). */
+uint64_t io_account_ops(const struct io_account *account);
 
 /* to += from; max_ns is the maximum. */
 void io_sum_add(struct io_sum *to, struct io_sum from);
@@ -172,11 +174,6 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
 void io_mounts_forget_index(struct io_mounts *mounts);
-/* Add the users of a mount of another step or node, or merge those of another super block of the
- * step that has the same name. Call them before the requests are added. */
-void io_mount_add_users(struct io_mount *to, const struct io_mount *from);
-void io_mount_merge_users(struct io_mount *to, const struct io_account *from,
-                          const struct io_users *users);
 /* to += from, mount by mount: accounts, cache, users (of other processes) and time lines are added,
  * peaks are maxima, labelled only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);

@@ -3,7 +3,6 @@
 #include "common/account.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "common/numbers.h"
 
@@ -109,40 +108,4 @@ void io_account_sizes(const struct io_account *account, enum io_op op, uint64_t 
     if (op == IO_READ)
         sizes[0] -= empty_reads(account);
     io_histogram_add(to, sizes);
-}
-
-/* --- users ------------------------------------------------------------------------------------ */
-
-static struct io_usage usage_of(const struct io_account *account, const struct io_users *users,
-                                enum io_user_kind kind)
-{
-    struct io_usage usage = {.users = users[kind]};
-
-    for (int op = 0; op < IO_OP_COUNT; op++)
-        if (io_user_kind_ops(kind) & UINT64_C(1) << op && account->ops[op])
-            usage.any |= account->ops[op]->requests;
-    return usage;
-}
-
-/* A process may use several of the other mounts. */
-void io_mount_add_users(struct io_mount *to, const struct io_mount *from)
-{
-    for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++) {
-        const struct io_usage a = usage_of(&to->io, to->users, kind);
-        const struct io_usage b = usage_of(&from->io, from->users, kind);
-
-        to->users[kind] =
-            strcmp(to->mount, IO_OTHER_MOUNTS) ? io_users_add(&a, &b) : (struct io_users){0};
-    }
-}
-
-void io_mount_merge_users(struct io_mount *to, const struct io_account *from,
-                          const struct io_users *users)
-{
-    for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++) {
-        const struct io_usage a = usage_of(&to->io, to->users, kind);
-        const struct io_usage b = usage_of(from, users, kind);
-
-        to->users[kind] = io_users_merge(&a, &b);
-    }
 }

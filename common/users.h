@@ -16,22 +16,17 @@ struct io_users {
     bool at_least; /* the numbers are lower bounds */
 };
 
-/* The same numbers, and whether there were requests of this kind at all. */
-struct io_usage {
-    struct io_users users;
-    bool any;
-};
-
 /* "readers", "writers". */
 const char *io_user_kind_name(enum io_user_kind kind);
-/* The operations of a kind (bit 1 << io_op). */
-uint64_t io_user_kind_ops(enum io_user_kind kind);
 
-/* The sum for processes of different steps or nodes, which differ. If one of the two is unknown,
- * the sum is a lower bound. */
-struct io_users io_users_add(const struct io_usage *a, const struct io_usage *b);
+/* The sums for processes of different steps or nodes, which differ: to += from, for each kind.
+ * If one of the two is unknown, the sum is a lower bound. ops: the operations that have requests
+ * (bit 1 << io_op), in the account of `to` and in that of `from`. */
+void io_users_add(struct io_users to[IO_USER_KINDS], uint64_t ops,
+                  const struct io_users from[IO_USER_KINDS], uint64_t from_ops);
 /* The same for two super blocks of one step, whose processes may be the same: the larger number, a
  * lower bound. */
-struct io_users io_users_merge(const struct io_usage *a, const struct io_usage *b);
+void io_users_merge(struct io_users to[IO_USER_KINDS], uint64_t ops,
+                    const struct io_users from[IO_USER_KINDS], uint64_t from_ops);
 
 #endif

@@ -363,7 +363,8 @@ static int add_account(const struct probe_account *a, void *arg)
     m->dev = a->dev;
     if (!(io_unsupported_on(name.fstype) & IO_CACHE))
         io_cache_add(&m->cache, a->cache);
-    io_mount_merge_users(m, a->io, a->users);
+    /* Before the requests are added: another super block may have the same name. */
+    io_users_merge(m->users, io_account_ops(&m->io), a->users, io_account_ops(a->io));
     return add_slices(f, m, a->slices) < 0 ? -ENOMEM : io_account_add(&m->io, a->io);
 }
 
