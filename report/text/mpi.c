@@ -100,6 +100,7 @@ static void write_account(FILE *out, const struct job_account *job, size_t colum
                 write_class(&table, i, &account->classes[i]);
         write_note(out, summary_mpi_requested(account), columns);
         write_note(out, summary_mpi_unknown(account), columns);
+        write_note(out, summary_mpi_writers(job), columns);
     }
     write_causes(out, job, columns);
 }
