@@ -306,7 +306,11 @@ __noinline __u32 account_find_slot(__u64 step, __u64 where, __u64 super, __s64 r
     __u32 slot = account_slot(&key);
 
     /* A slot outside the array means that earlier calls were lost, and so is this one. */
-    return slot ?: account_create_counters(step, &key, super, result, pid);
+    if (!slot)
+        slot = account_create_counters(step, &key, super, result, pid);
+    if (slot && !pid && key.op < IO_OP_FIRST_META)
+        users_note_current(step, where);
+    return slot;
 }
 
 /* Returns the errno that the system call returns in place of kernel-internal codes. FUSE servers

@@ -65,6 +65,12 @@ static __always_inline bool async_set_super(struct call *call, struct file *file
     return true;
 }
 
+/* Note the user of a call whose thread is not the current one. The mount has its record now. */
+static __always_inline void async_note_user(const struct call *call, __u64 ids, __u64 starts)
+{
+    users_note(call->who.key, account_where(call, 0), ids, starts);
+}
+
 /* Opcodes of uapi/linux/io_uring.h. 60 and 61 exist since 6.15; before, they had no other meaning.
  */
 static __always_inline bool io_uring_is_data(__u8 opcode, enum io_op *op)
@@ -99,6 +105,7 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
     struct task_struct *task, *current = current_task();
     struct call call = {.result = result, .async = true};
     struct file *file;
+    __u32 thread;
 
     if (result == -ECANCELED || !io_uring_is_data(BPF_CORE_READ(req, opcode), &call.op))
         return 0;
@@ -115,6 +122,10 @@ static __noinline int io_uring_count(__u64 address, __s32 result)
     if (async_set_super(&call, file, true)) {
         order_note_unknown(order_name_at(file));
         account_call(&call);
+        if (call.pid) {
+            thread = BPF_CORE_READ(task, pid);
+            async_note_user(&call, (__u64)call.pid << 32 | thread, user_starts(task));
+        }
     }
     return 0;
 }
@@ -329,7 +340,8 @@ static __always_inline int aio_start(void *ctx, const volatile struct hook_index
         return 0;
     record.step = who.key;
     record.shard_mask = who.shard_mask;
-    record.pid = bpf_get_current_pid_tgid() >> 32;
+    record.ids = bpf_get_current_pid_tgid();
+    record.starts = user_starts(current_task());
     aio_submit(kiocb, &record);
     return 0;
 }
@@ -339,6 +351,7 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     __u64 key = (__u64)kiocb;
     struct aio_record *record = bpf_map_lookup_elem(&aio, &key);
     struct call call = {.result = result, .async = true};
+    __u64 ids, starts;
     struct file *file;
 
     if (!record)
@@ -346,7 +359,9 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     call.who.key = record->step;
     call.who.shard_mask = record->shard_mask;
     call.op = record->op;
-    call.pid = record->pid;
+    call.pid = record->ids >> 32;
+    ids = record->ids;
+    starts = record->starts;
     if (!bpf_map_delete_elem(&aio, &key))
         share_give(call.who.key, SHARE_AIO);
     file = call.op == IO_FSYNC ? BPF_CORE_READ((struct fsync_iocb *)kiocb, file)
@@ -355,6 +370,8 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
         if (call.op < IO_OP_FIRST_META)
             order_note_unknown(order_name_at(file));
         account_call(&call);
+        if (call.op < IO_OP_FIRST_META)
+            async_note_user(&call, ids, starts);
     } else if (call.op == IO_FSYNC) {
         account_lost(call.who.key, LOST_REQUESTS, 1); /* 4.18 has already let go of the file */
     }

@@ -319,8 +319,10 @@ struct css_set {
 struct task_struct {
     struct thread_info thread_info;
     unsigned int flags;
+    __s32 pid;
     __s32 tgid;
     struct task_struct *group_leader;
+    __u64 start_time;
     __u64 start_boottime;
     struct files_struct *files;
     struct css_set *cgroups;

@@ -21,6 +21,7 @@
 #include "bpf/share.bpf.h"
 #include "bpf/bucket.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "bpf/users.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

@@ -10,7 +10,8 @@
             each(errnos, struct errno_key, __u64)                                                  \
                 each(mounts, struct mount_key, struct mount_record)                                \
                     each(lives, __u32, struct generation_record) each(chains, __u32, struct wait)  \
-                        each(shares, __u32, struct share_record)
+                        each(shares, __u32, struct share_record)                                   \
+                            each(users, struct user_key, struct user_value)
 
 #define MAPS_NUMBER(name, key, value) MAPS_##name,
 enum maps_number { MAPS(MAPS_NUMBER) MAPS_COUNT };

@@ -20,9 +20,9 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 13
+#define JOBIO_LAYOUT 14
 #endif
-#define JOBIO_SHAPE 3
+#define JOBIO_SHAPE 4
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -74,6 +74,7 @@ enum share_kind {
     SHARE_ERRNOS,       /* of `errnos`, except those with IO_ERRNO_OTHER */
     SHARE_OTHER_ERRNOS, /* of `errnos`, those with IO_ERRNO_OTHER */
     SHARE_AIO,          /* of `aio`: calls in flight; calls beyond the share are LOST_ASYNC */
+    SHARE_USERS,        /* of `users`; without room, counts of users are lower bounds */
     SHARE_KINDS,
 };
 
@@ -110,7 +111,7 @@ struct levels_record {
     /* Elements that all steps hold beyond share_limit.first. Can be below 0: a call that ends while
      * its step is dropped may be given back twice. */
     __s32 beyond[SHARE_KINDS];
-    __u32 pad2[2];
+    __u32 pad2;
     __u32 aggregated[JOBIO_AGGREGATED]; /* 0: no step with this number % JOBIO_AGGREGATED has keys
                                          * of IO_DEV_OTHER */
 };
@@ -257,9 +258,27 @@ struct mount_record {
     __u32 pid; /* of the process that was seen: its /proc/PID/mountinfo names the mount */
     __u32 magic;
     __u32 ended; /* generation_record.ended of the s_dev when it was seen */
-    __u32 pad;
+    __u32 users; /* its elements of map `users` */
     char fstype[16];
-    char id[32]; /* s_id */
+    char id[32];                /* s_id */
+    __u8 missed[IO_USER_KINDS]; /* 1: some users found no room */
+    __u8 pad[6];
+};
+
+/* Map `users`, a hash: the threads and processes that read or wrote on a mount of a step. A process
+ * is its first thread. If that thread itself reads and writes, both have one element. */
+struct user_key {
+    __u32 step;
+    __u32 dev;
+    __u32 id;    /* of the thread in the initial namespace */
+    __u32 start; /* low half of task_struct.start_time, because ids are reused */
+    __u8 generation;
+    __u8 pad[3];
+};
+
+struct user_value {
+    __u8 thread[IO_USER_KINDS];  /* 1: the thread made such a request */
+    __u8 process[IO_USER_KINDS]; /* 1: a thread of the process did */
 };
 
 /*
@@ -284,10 +303,12 @@ static inline __u32 generation_slot(__u32 dev)
 
 /* Map `aio`, a hash: the address of a libaio call in flight -> its owner. */
 struct aio_record {
-    __u64 step; /* key of `steps` */
-    __u32 pid;
+    __u64 step;   /* key of `steps` */
+    __u64 ids;    /* of the process << 32 | of the thread */
+    __u64 starts; /* the same of the low halves of their start times */
     __u16 op;
     __u16 shard_mask;
+    __u32 pad;
 };
 
 /*
@@ -303,13 +324,14 @@ struct aio_record {
  *   chains: 4,096 x (72 + 16)                              =  0.3 MiB
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
  *   errnos: 16,384 x 72 + 16,384 x 16                      =  1.4 MiB
- *   mounts: 200 x 48 = 9,600 x 128 + 16,384 x 16, ring     =  1.5 MiB
- *   shares: 8,192 x (48 + 8 + 56) + 8,192 x 16             =  1.0 MiB
+ *   mounts: 200 x 48 = 9,600 x 136 + 16,384 x 16, ring     =  1.6 MiB
+ *   shares: 8,192 x (48 + 8 + 64) + 8,192 x 16             =  1.1 MiB
  *   lives: 4,096 x 16                                      =  0.1 MiB
- *   aio: 16,384 x 72 + 16,384 x 16                         =  1.4 MiB
+ *   aio: 16,384 x 88 + 16,384 x 16                         =  1.6 MiB
+ *   users: 16,384 x 80 + 16,384 x 16                       =  1.5 MiB
  *   task slots: 8,192 x 384, claims: 8,192 x (64 + 16)     =  3.6 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 83 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
+ * The sum is 85 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
  * without task storage there is room for JOBIO_MAX_THREADS of them, 6.6 MiB. Where kprobes count,
  * the rows of bpf/maps.h take 151,200 x 16 = 2.3 MiB.
  */
@@ -320,6 +342,8 @@ struct aio_record {
 #define JOBIO_MAX_SHARDS 80
 #define JOBIO_MAX_ERRNOS 16384
 #define JOBIO_MAX_AIO 16384
+#define JOBIO_MAX_USERS 16384
+#define JOBIO_MOUNT_USERS 1024 /* elements of `users` for each mount of a step */
 #define JOBIO_MAX_THREADS 16384
 #define JOBIO_NEW_MOUNTS_BYTES (128 * 1024)
 

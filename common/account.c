@@ -300,6 +300,16 @@ bool io_account_is_empty(const struct io_account *account)
     return true;
 }
 
+uint64_t io_account_ops(const struct io_account *account)
+{
+    uint64_t ops = 0;
+
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (account->ops[op] && account->ops[op]->requests)
+            ops |= UINT64_C(1) << op;
+    return ops;
+}
+
 void io_sum_add(struct io_sum *to, struct io_sum from)
 {
     for (size_t i = 0; i < IO_FIELD_COUNT; i++) {
@@ -523,6 +533,8 @@ void io_cache_add(struct io_cache *to, const struct io_cache *from)
 
 static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
+    if (strcmp(to->mount, IO_OTHER_MOUNTS) != 0) /* a process may use several of them */
+        io_users_add(to->users, io_account_ops(&to->io), from->users, io_account_ops(&from->io));
     account_add_reserved(&to->io, &from->io);
     /* Every node must accept the name as a label. */
     to->labelled = to->labelled && from->labelled;

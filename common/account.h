@@ -16,6 +16,7 @@
 #include "common/io_op.h"
 #include "common/mount_index.h"
 #include "common/timeline.h"
+#include "common/users.h"
 
 /* Operations without a request are NULL. A zeroed struct is an empty account. */
 struct io_account {
@@ -52,6 +53,7 @@ struct io_mount {
     struct io_account io;
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;
+    struct io_users users[IO_USER_KINDS];
     struct timeline timeline;       /* empty: not requested, or from an older release */
     struct mount_baseline baseline; /* of other jobs, from the store of this node */
 };
@@ -120,6 +122,8 @@ int io_account_diff(const struct io_account *now, const struct io_account *befor
 int io_account_copy(const struct io_account *from, struct io_account *ret);
 void io_account_clear(struct io_account *account); /* frees what it holds; NULL is fine */
 bool io_account_is_empty(const struct io_account *account);
+/* Returns the operations that have requests (bit 1 << io_op). */
+uint64_t io_account_ops(const struct io_account *account);
 
 /* to += from; max_ns is the maximum. */
 void io_sum_add(struct io_sum *to, struct io_sum from);
@@ -174,8 +178,8 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
 void io_mounts_forget_index(struct io_mounts *mounts);
-/* to += from, mount by mount: accounts, cache and time lines are added, peaks are maxima, labelled
- * only if both are. 0 or -ENOMEM. */
+/* to += from, mount by mount: accounts, cache, users (of other processes) and time lines are added,
+ * peaks are maxima, labelled only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
 /* The requests of io_account_all(), of all mounts. */

@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is wall clock
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 6.
+-- PRAGMA user_version is the version of this schema: 7.
 
 -- One job on this node. A requeued job has a row for each restart. A job number that was used again (after
 -- a reset of the cluster) has a row for each holder.
@@ -128,7 +128,8 @@ CREATE TABLE mount (
     UNIQUE (mount, fstype, source, private, labelled)
 );
 
--- A step used a mount. The page cache numbers belong to the pair, not to an operation.
+-- A step used a mount. The numbers of the page cache and of readers and writers belong to the pair, not
+-- to an operation.
 CREATE TABLE step_mount (
     step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
     mount_id INTEGER NOT NULL REFERENCES mount (id),
@@ -138,6 +139,13 @@ CREATE TABLE step_mount (
     fill_fault_bytes INTEGER NOT NULL,
     fill_prefetch_bytes INTEGER NOT NULL,
     fill_write_bytes INTEGER NOT NULL,
+    -- NULL: unknown, or nobody read (copied, mapped) from it; writers likewise
+    readers INTEGER,                  -- processes that read
+    reader_threads INTEGER,           -- their threads that read
+    readers_at_least INTEGER,         -- 1: the two numbers are lower bounds
+    writers INTEGER,
+    writer_threads INTEGER,
+    writers_at_least INTEGER,
     PRIMARY KEY (step_id, mount_id)
 ) WITHOUT ROWID;
 CREATE INDEX step_mount_mount ON step_mount (mount_id);

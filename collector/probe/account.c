@@ -27,6 +27,7 @@ struct tally {
     struct tally_op *ops[IO_OP_COUNT];
     struct io_account io;
     struct io_cache cache;
+    struct io_users users[IO_USER_KINDS];
     uint64_t slices[SLICES]; /* as in struct account_value */
 };
 
@@ -220,6 +221,42 @@ static int add_cache(const void *key, const void *value, void *arg)
     return 0;
 }
 
+static int add_user(const void *key, const void *value, void *arg)
+{
+    const struct user_key *at = key;
+    const struct user_value *from = value;
+    struct pass *pass = arg;
+    struct tally *tally;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    tally = tally_get(pass->probe, at->step, DEV_OF(at));
+    if (!tally)
+        return -ENOMEM;
+    for (int kind = 0; kind < IO_USER_KINDS; kind++) {
+        tally->users[kind].threads += from->thread[kind];
+        tally->users[kind].processes += from->process[kind];
+    }
+    return 0;
+}
+
+static int add_missed_users(const void *key, const void *value, void *arg)
+{
+    const struct mount_key *at = key;
+    const struct mount_record *from = value;
+    struct pass *pass = arg;
+    struct tally *tally;
+
+    if (!pass_has(pass, at->step))
+        return 0;
+    tally = tally_get(pass->probe, at->step, DEV_OF(at));
+    if (!tally)
+        return -ENOMEM;
+    for (int kind = 0; kind < IO_USER_KINDS; kind++)
+        tally->users[kind].at_least = from->missed[kind];
+    return 0;
+}
+
 static void widen(uint64_t *total, uint32_t before, uint32_t now)
 {
     *total += (uint32_t)(now - before);
@@ -270,6 +307,7 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
         tally->ops[op]->counter.n_errnos = 0;
     }
     tally->cache = (struct io_cache){0};
+    memset(tally->users, 0, sizeof(tally->users));
     memset(tally->slices, 0, sizeof(tally->slices));
 }
 
@@ -294,7 +332,13 @@ static int report_tally(const struct pass *pass, const struct tally *tally)
     for (int i = 0; i < SLICES; i++)
         slices[i] = (struct probe_slice){tally->slices[i] >> 32, (tally->slices[i] & UINT32_MAX)
                                                                      << SLICE_UNIT_LOG2};
-    return pass->each(pass->step->step, tally->dev, &tally->io, &tally->cache, slices, pass->arg);
+    return pass->each(&(struct probe_account){.step = pass->step->step,
+                                              .dev = tally->dev,
+                                              .io = &tally->io,
+                                              .cache = &tally->cache,
+                                              .users = tally->users,
+                                              .slices = slices},
+                      pass->arg);
 }
 
 static void end_tally(const void *node, VISIT visit, void *arg)
@@ -359,6 +403,11 @@ static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, pro
         r = map_each(probe, probe->skel->maps.places, add_value, &pass, error);
     if (r == 0)
         r = map_each(probe, probe->skel->maps.caches, add_cache, &pass, error);
+    /* Read users after counters: the user of a request is noted before the request is counted. */
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.users, add_user, &pass, error);
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.mounts, add_missed_users, &pass, error);
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_step, &pass);

@@ -106,7 +106,8 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
                       struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts, probe->skel->maps.chains};
+                                    probe->skel->maps.users, probe->skel->maps.mounts,
+                                    probe->skel->maps.chains};
     _free_ uint32_t *numbers = malloc(n * sizeof(*numbers));
     int result, r;
 
@@ -222,8 +223,8 @@ static void keep_leftovers(struct numbers *numbers, const struct probe_step *ste
 static int drop_leftovers(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts, probe->skel->maps.chains,
-                                    probe->skel->maps.lost};
+                                    probe->skel->maps.users,  probe->skel->maps.mounts,
+                                    probe->skel->maps.chains, probe->skel->maps.lost};
     _free_ struct probe_step *steps = NULL;
     struct numbers numbers = {0};
     size_t n_steps = 0;

@@ -159,15 +159,21 @@ struct probe_slice {
 /* When a slice starts, by CLOCK_BOOTTIME. */
 uint64_t probe_slice_start_ns(uint64_t slice);
 
+/* The totals of a step on a super block. All pointers belong to the probe. */
+struct probe_account {
+    uint32_t step;
+    uint64_t dev;
+    const struct io_account *io;
+    const struct io_cache *cache;
+    const struct io_users *users;     /* IO_USER_KINDS of them */
+    const struct probe_slice *slices; /* PROBE_SLICES: the last ones, in any order */
+};
+
 /* Read the totals since probe_add(), for n steps (ascending numbers) or for all (`steps` is NULL),
  * in one pass over the maps. Calls `each` for every (step, dev) with a request or page cache fills;
- * shards are summed. `io` and `cache` belong to the probe (copy what you keep), like `slices`, of
- * which there are PROBE_SLICES: the last ones, in any order. The probe widens u32 buckets: it must
- * be read at least once every 2^32 calls of one bucket. A non-zero return of `each` ends the pass
- * and is returned. */
-typedef int (*probe_account_f)(uint32_t step, uint64_t dev, const struct io_account *io,
-                               const struct io_cache *cache, const struct probe_slice *slices,
-                               void *arg);
+ * shards are summed. The probe widens u32 buckets: it must be read at least once every 2^32 calls
+ * of one bucket. A non-zero return of `each` ends the pass and is returned. */
+typedef int (*probe_account_f)(const struct probe_account *account, void *arg);
 int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
                void *arg, struct error *error);
 

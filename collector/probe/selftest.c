@@ -35,17 +35,13 @@ static uint64_t blind_by_path(struct probe *probe)
     return ops;
 }
 
-static int add_requests(uint32_t step, uint64_t dev, const struct io_account *io,
-                        const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int add_requests(const struct probe_account *account, void *arg)
 {
+    struct io_counter *const *ops = account->io->ops;
     uint64_t *requests = arg;
 
-    (void)step;
-    (void)dev;
-    (void)cache;
-    (void)slices;
     for (int op = 0; op < IO_OP_COUNT; op++)
-        requests[op] += io->ops[op] ? io->ops[op]->requests : 0;
+        requests[op] += ops[op] ? ops[op]->requests : 0;
     return 0;
 }
 

@@ -322,26 +322,27 @@ static int add_slices(struct followed *f, const struct io_mount *m,
     return r;
 }
 
-static int add_account(uint32_t step, uint64_t dev, const struct io_account *io,
-                       const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int add_account(const struct probe_account *a, void *arg)
 {
     struct sampler *sampler = arg;
-    struct followed *f = followed_find(sampler, step);
+    struct followed *f = followed_find(sampler, a->step);
     struct mount_name name;
     struct io_mount *m;
 
     if (!f || f->finished)
         return 0;
-    name = mounts_find(sampler->mounts, step, dev);
+    name = mounts_find(sampler->mounts, a->step, a->dev);
     f->unnamed |= mounts_is_unknown(&name);
     m = io_mounts_get(&f->fresh, name.mount, name.fstype, name.source, name.private);
     if (!m)
         return -ENOMEM;
     m->labelled = name.labelled || (!name.private && may_label(sampler, name.fstype));
-    m->dev = dev;
+    m->dev = a->dev;
     if (!(io_unsupported_on(name.fstype) & IO_CACHE))
-        io_cache_add(&m->cache, cache);
-    return add_slices(f, m, slices) < 0 ? -ENOMEM : io_account_add(&m->io, io);
+        io_cache_add(&m->cache, a->cache);
+    /* Before the requests are added: another super block may have the same name. */
+    io_users_merge(m->users, io_account_ops(&m->io), a->users, io_account_ops(a->io));
+    return add_slices(f, m, a->slices) < 0 ? -ENOMEM : io_account_add(&m->io, a->io);
 }
 
 /* Too many CPUs for the shards of the step: take more shards. */

@@ -93,6 +93,15 @@ static struct io_mount *mount_of(struct io_mounts *mounts, sqlite3_stmt *row, in
     return m;
 }
 
+/* NULL reads as 0. */
+static void users_read(sqlite3_stmt *row, int column, struct io_users *users)
+{
+    for (int kind = 0; kind < IO_USER_KINDS; kind++, column += 3)
+        users[kind] = (struct io_users){.processes = column_u64(row, column),
+                                        .threads = column_u64(row, column + 1),
+                                        .at_least = sqlite3_column_int(row, column + 2)};
+}
+
 static int mounts_read(struct store *store, int64_t step, struct io_mounts *mounts,
                        struct error *error)
 {
@@ -106,6 +115,7 @@ static int mounts_read(struct store *store, int64_t step, struct io_mounts *moun
             return no_memory(store, error);
         for (int i = 0; i < IO_CACHE_COLUMNS; i++)
             *io_column_in(&io_cache_columns[i], &m->cache) = column_u64(row, 6 + i);
+        users_read(row, 6 + IO_CACHE_COLUMNS, m->users);
         r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
         if (r == 0)
             r = store_get_timeline(store, step, sqlite3_column_int64(row, 0), &m->timeline, error);

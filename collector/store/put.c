@@ -214,10 +214,24 @@ static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op o
     return store_run(store, SQL_IO_PUT, values, n, error);
 }
 
+/* The columns of readers and writers. */
+#define USER_COLUMNS (3 * IO_USER_KINDS)
+
+static void user_values(const struct io_users *users, struct sql_value *values)
+{
+    for (int kind = 0; kind < IO_USER_KINDS; kind++, values += 3) {
+        const struct io_users *u = &users[kind];
+
+        values[0] = u->processes ? U64(u->processes) : NONE;
+        values[1] = u->processes ? U64(u->threads) : NONE;
+        values[2] = u->processes ? U64(u->at_least) : NONE;
+    }
+}
+
 static int step_mount_put(struct store *store, const struct step_row *step,
                           const struct io_mount *m, struct error *error)
 {
-    struct sql_value values[2 + IO_CACHE_COLUMNS] = {U64((uint64_t)step->id)};
+    struct sql_value values[2 + IO_CACHE_COLUMNS + USER_COLUMNS] = {U64((uint64_t)step->id)};
     int64_t mount;
     int r = mount_id(store, m, &mount, error);
 
@@ -226,6 +240,7 @@ static int step_mount_put(struct store *store, const struct step_row *step,
     values[1] = U64((uint64_t)mount);
     for (size_t i = 0; i < IO_CACHE_COLUMNS; i++)
         values[2 + i] = U64(io_column_of(&io_cache_columns[i], &m->cache));
+    user_values(m->users, values + 2 + IO_CACHE_COLUMNS);
     r = store_run(store, SQL_STEP_MOUNT_PUT, values, ARRAY_SIZE(values), error);
     if (r == 0)
         r = store_put_timeline(store, step->id, mount, &m->timeline, error);

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/advice/nodes.h"
+#include "report/collective.h"
 
 /* Errors that have a field: those for which advice is possible. */
 static const struct {
@@ -312,6 +313,39 @@ static int put_mount(struct advice_fields *fields, const struct job_account *job
                : 0;
 }
 
+/* Of one mount: a process may use several. */
+static int put_users(struct advice_fields *fields, const struct io_mount *mount)
+{
+    static const char *const names[IO_USER_KINDS][3] = {
+        {"readers", "reader_threads", "readers_at_least"},
+        {"writers", "writer_threads", "writers_at_least"}};
+    int r = 0;
+
+    for (int kind = 0; kind < IO_USER_KINDS && r == 0; kind++) {
+        const struct io_users u = mount ? mount->users[kind] : (struct io_users){0};
+        const uint64_t numbers[] = {u.processes, u.threads, u.at_least};
+
+        for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
+            r = put(fields, "", names[kind][i], (double)numbers[i]);
+    }
+    return r;
+}
+
+static int put_collective(struct advice_fields *fields, const struct job_account *job,
+                          const struct io_mount *mount)
+{
+    struct collective_writes writes = {0};
+    bool known = collective_writes_of(job, &writes);
+    double share = known && mount ? collective_share(&writes, mount) : 0;
+
+    return put(fields, "collective", "calls", (double)writes.calls) < 0 ||
+                   put(fields, "collective", "bytes", (double)writes.bytes) < 0 ||
+                   put(fields, "collective", "threads", writes.threads) < 0 ||
+                   put(fields, "collective", "share", share) < 0
+               ? -ENOMEM
+               : 0;
+}
+
 static int put_job(struct advice_fields *fields, const struct job_account *job)
 {
     double even = 0, writer = 0, wait = (double)job_wait_ns(job);
@@ -355,6 +389,7 @@ int advice_fields_of(const struct job_account *job, const struct io_mount *mount
         put(&fields, "", "lost", lost(job, sum.sum.time_ns, own.sum.time_ns)) < 0 ||
         put_parts(&fields, job, &scope, sum.sum.time_ns) < 0 || put_cache(&fields, &scope) < 0 ||
         put_found(&fields, &scope) < 0 || put_mount(&fields, job, &scope, mount) < 0 ||
+        put_users(&fields, mount) < 0 || put_collective(&fields, job, mount) < 0 ||
         put_baseline(&fields, mount) < 0) {
         advice_fields_clear(&fields);
         return -ENOMEM;

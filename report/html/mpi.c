@@ -103,6 +103,7 @@ void html_mpi(const struct html *h)
         put_table(h->out, account);
     put_sentence(h->out, "small", summary_mpi_requested(account));
     put_sentence(h->out, "small", summary_mpi_unknown(account));
+    put_sentence(h->out, "small", summary_mpi_writers(h->job));
     put_missing(h->out, h->job);
     html_section_end(h->out);
 }

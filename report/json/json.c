@@ -95,6 +95,16 @@ static struct json_object *cache(struct tree *t, const struct io_cache *c)
     return o;
 }
 
+static struct json_object *users(struct tree *t, const struct io_users *u)
+{
+    struct json_object *o = tree_object(t);
+
+    tree_put_u64(t, o, "processes", u->processes);
+    tree_put_u64(t, o, "threads", u->threads);
+    tree_put_bool(t, o, "at_least", u->at_least);
+    return o;
+}
+
 static void put_latency(struct tree *t, struct json_object *to, const char *name,
                         const struct latency_baseline *baseline)
 {
@@ -172,6 +182,9 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         /* All zero means not counted, rather than no miss. */
         if (!io_cache_is_empty(&m->cache))
             tree_put(t, o, "cache", cache(t, &m->cache));
+        for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++)
+            if (m->users[kind].processes)
+                tree_put(t, o, io_user_kind_name(kind), users(t, &m->users[kind]));
         if (mount_baseline_is_known(&m->baseline))
             tree_put(t, o, "normal", baseline(t, &m->baseline));
         if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))

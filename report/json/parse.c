@@ -136,6 +136,24 @@ static int get_cache(struct json_object *from, struct io_cache *ret, struct erro
     return r;
 }
 
+static int get_users(struct json_object *from, struct io_users *ret, struct error *error)
+{
+    struct json_object *o;
+    int r = 0;
+
+    for (enum io_user_kind kind = 0; kind < IO_USER_KINDS && r >= 0; kind++) {
+        r = json_get(from, io_user_kind_name(kind), json_type_object, &o, error);
+        if (r <= 0)
+            continue;
+        r = json_get_u64(o, "processes", &ret[kind].processes, error);
+        if (r == 0)
+            r = json_get_u64(o, "threads", &ret[kind].threads, error);
+        if (r == 0)
+            r = json_get_bool(o, "at_least", &ret[kind].at_least, error);
+    }
+    return r < 0 ? r : 0;
+}
+
 static int get_latency(struct json_object *from, const char *key, struct latency_baseline *ret,
                        struct error *error)
 {
@@ -193,6 +211,8 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
         r = get_account(from, m, error);
     if (r == 0)
         r = get_cache(from, &m->cache, error);
+    if (r == 0)
+        r = get_users(from, m->users, error);
     if (r == 0)
         r = get_baseline(from, &m->baseline, error);
     return r == 0 ? json_get_timeline(from, &m->timeline, error) : r;

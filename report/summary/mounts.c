@@ -164,6 +164,38 @@ static void write_amplification(FILE *out, const struct io_cache *cache, bool is
         (void)fprintf(out, ", at least %s unused", units_bytes(brought - used, buf));
 }
 
+/* "written by at least 1,024 processes (2,048 threads)" */
+static void write_users(FILE *out, const char *between, const char *verb, const struct io_users *u)
+{
+    char processes[UNITS_SIZE], threads[UNITS_SIZE];
+
+    (void)fprintf(out, "%s%s by %s%s process%s", between, verb, u->at_least ? "at least " : "",
+                  units_count(u->processes, processes), u->processes == 1 ? "" : "es");
+    if (u->threads > u->processes)
+        (void)fprintf(out, " (%s threads)", units_count(u->threads, threads));
+}
+
+/* One process with one thread is not worth a line. */
+char *summary_users(const struct io_mount *m)
+{
+    static const char *const verbs[IO_USER_KINDS] = {"read", "written"};
+    const char *between = "";
+    struct text_buffer text;
+    bool any = false;
+
+    for (int kind = 0; kind < IO_USER_KINDS; kind++)
+        any |= m->users[kind].processes > 1 || m->users[kind].threads > 1;
+    if (!any || !text_buffer_open(&text))
+        return NULL;
+    for (int kind = 0; kind < IO_USER_KINDS; kind++) {
+        if (!m->users[kind].processes)
+            continue;
+        write_users(text.out, between, verbs[kind], &m->users[kind]);
+        between = ", ";
+    }
+    return take_sentence(&text);
+}
+
 char *summary_cache(const struct io_mount *m)
 {
     const struct io_cache *cache = &m->cache;

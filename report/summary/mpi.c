@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "common/text_buffer.h"
 #include "common/utf8.h"
+#include "report/collective.h"
 #include "report/summary/summary.h"
 
 /* --- what it cost the job --------------------------------------------------------------------- */
@@ -165,4 +166,80 @@ char *summary_mpi_unknown(const struct mpi_account *account)
                                  "whose size only the library knows",
                                  units_count(unknown, buf))
                    : NULL;
+}
+
+/* --- who wrote -------------------------------------------------------------------------------- */
+
+/* The mount with most written bytes, if nearly all of them were written by collective calls and it
+ * is known by how many processes. */
+static const struct io_mount *collective_mount(const struct job_account *job,
+                                               const struct collective_writes *writes)
+{
+    const struct io_mount *most = NULL;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < job->mounts.n; i++) {
+        const struct io_mount *m = &job->mounts.items[i];
+
+        if (io_account_writes(&m->io).bytes > bytes) {
+            bytes = io_account_writes(&m->io).bytes;
+            most = m;
+        }
+    }
+    return most && most->users[IO_WRITERS].processes &&
+                   collective_share(writes, most) >= COLLECTIVE_SHARE
+               ? most
+               : NULL;
+}
+
+/* Much less than any buffer of MPI-IO. */
+#define SMALL (64 << 10)
+
+static bool writes_are_small(const struct io_account *io)
+{
+    uint64_t sizes[IO_BUCKETS] = {0};
+
+    io_account_sizes(io, IO_WRITE, sizes);
+    return io_quantile(sizes, 0.5, io_size_bound) <= SMALL;
+}
+
+/* If there are fewer requests than calls, some requests have the data of several calls. */
+static const char *collective_verdict(const struct job_account *job,
+                                      const struct collective_writes *writes,
+                                      const struct io_mount *m)
+{
+    uint64_t requests = io_account_writes(&m->io).requests;
+
+    if (requests <= writes->calls / 2)
+        return ": collective buffering combined them";
+    if (requests >= writes->calls && writes_are_small(&m->io) &&
+        m->users[IO_WRITERS].processes > job->nodes_reported)
+        return ": collective buffering did not combine them";
+    return "";
+}
+
+char *summary_mpi_writers(const struct job_account *job)
+{
+    char processes[UNITS_SIZE], count[UNITS_SIZE], size[UNITS_SIZE], calls[UNITS_SIZE],
+        bytes[UNITS_SIZE];
+    struct collective_writes writes;
+    const struct io_mount *m;
+    const struct io_users *u;
+    struct io_sum sum;
+    _free_ char *name = NULL;
+
+    if (!collective_writes_of(job, &writes) || !(m = collective_mount(job, &writes)))
+        return NULL;
+    u = &m->users[IO_WRITERS];
+    sum = io_account_writes(&m->io);
+    name = utf8_sanitize(m->mount);
+    if (!name)
+        return NULL;
+    return text_format(
+        "%s%s process%s made %s writes on %s, %s on average, for %s collective writes "
+        "(%s)%s",
+        u->at_least ? "at least " : "", units_count(u->processes, processes),
+        u->processes == 1 ? "" : "es", units_count(sum.requests, count), name,
+        units_bytes(sum.bytes / sum.requests, size), units_count(writes.calls, calls),
+        units_bytes(writes.bytes, bytes), collective_verdict(job, &writes, m));
 }

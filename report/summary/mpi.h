@@ -19,4 +19,9 @@ char *summary_mpi_cause(const struct incomplete *item);
 char *summary_mpi_requested(const struct mpi_account *account);
 char *summary_mpi_unknown(const struct mpi_account *account);
 
+/* Collective writes, and who wrote for them on the mount with most of it: "4 processes made 12288
+ * writes on /scratch, 1.0 MiB on average, for 768 collective writes (12.0 GiB): collective
+ * buffering combined them". Only what the numbers prove. NULL: nothing, or out of memory. */
+char *summary_mpi_writers(const struct job_account *job);
+
 #endif

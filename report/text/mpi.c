@@ -77,12 +77,12 @@ static void write_causes(FILE *out, const struct job_account *job, size_t column
 }
 
 /* Frees the note; NULL: there is none. */
-static void write_note(FILE *out, char *note, size_t columns)
+static void write_note(FILE *out, char *note, size_t columns, size_t lines)
 {
     _free_ char *line = note ? text_format("(%s)", note) : NULL;
 
     if (line)
-        layout_wrap(out, line, columns, 1, 2);
+        layout_wrap(out, line, columns, 1, lines);
     free(note);
 }
 
@@ -98,8 +98,9 @@ static void write_account(FILE *out, const struct job_account *job, size_t colum
         for (int i = 0; i < MPI_CLASS_COUNT; i++)
             if (account->classes[i].calls)
                 write_class(&table, i, &account->classes[i]);
-        write_note(out, summary_mpi_requested(account), columns);
-        write_note(out, summary_mpi_unknown(account), columns);
+        write_note(out, summary_mpi_requested(account), columns, 2);
+        write_note(out, summary_mpi_unknown(account), columns, 2);
+        write_note(out, summary_mpi_writers(job), columns, 4); /* it has a path */
     }
     write_causes(out, job, columns);
 }

@@ -51,6 +51,13 @@ def differing_cache($want; $got):
         + [$want.fill_bytes | differs($got.fill_bytes // {}) | "fill " + .]
     | select(length > 0) | {op: "cache", text: join("; ")};
 
+# Readers and writers; the truth may have none of a kind.
+def differing_users($want; $got):
+    select($want.has_users) | ("readers", "writers") as $kind
+    | ($want[$kind] // {}) as $w | ($got[$kind] // {}) as $g
+    | [if $w == {} then select($g != {}) | "unexpected \($g | tojson)" else $w | differs($g) end]
+    | select(length > 0) | {op: $kind, text: join("; ")};
+
 # An unknown mount in the report stands for a missing mount of the same type.
 def named($truth):
     . as $counted
@@ -82,8 +89,10 @@ def judge:
     | [($truth + $counted | keys[]) as $m
         | ($truth[$m] // {ops: {}}) as $want | ($counted[$m] // {ops: {}}) as $got
         | ($everywhere + ($got.unsupported // [])) as $unsupported
-        | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache))
-        | .said = (.unseen or (.op | IN($unsupported[]))) | .text = "\($m) \(.op): \(.text)"] as $differing
+        | (differing_ops($want.ops; $got.ops), differing_cache($want.cache; $got.cache),
+            differing_users($want; $got))
+        | .said = (.unseen or (.op | IN($unsupported[])) or (.op as $kind | {readers: ["mmap_read"],
+            writers: ["mmap_write"]}[$kind] // [] | any(IN($unsupported[])))) | .text = "\($m) \(.op): \(.text)"] as $differing
     | ($differing | map(select(.said | not))) as $unsaid
     | ([$unsaid[].missing] | add) as $missing
     | ([$report.incomplete[] | select(.cause == "recursion-missed").count] | add // 0) as $missed

@@ -87,22 +87,20 @@ static void dev_name(uint64_t dev, char name[32])
         snprintf(name + n, 32 - n, "+%u", generation);
 }
 
-static int add_mount(uint32_t step, uint64_t dev, const struct io_account *io,
-                     const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int add_mount(const struct probe_account *account, void *arg)
 {
+    struct io_counter *const *counters = account->io->ops;
     const struct printed *printed = arg;
     struct json_object *ops = json_object_new_object();
     char name[32];
 
-    (void)step;
-    (void)slices;
     for (int op = 0; op < IO_OP_COUNT; op++)
-        if (io->ops[op])
-            json_object_object_add(ops, io_op_name(op), json_counter(io->ops[op]));
-    dev_name(dev, name);
+        if (counters[op])
+            json_object_object_add(ops, io_op_name(op), json_counter(counters[op]));
+    dev_name(account->dev, name);
     json_object_object_add(printed->mounts, name, ops);
-    if (!io_cache_is_empty(cache))
-        json_object_object_add(printed->caches, name, json_cache(cache));
+    if (!io_cache_is_empty(account->cache))
+        json_object_object_add(printed->caches, name, json_cache(account->cache));
     return 0;
 }
 

@@ -13,11 +13,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "common/errno_names.h"
 
 #define PLACES 12
 #define ERRNOS 140
+#define USERS 8192 /* processes and threads of a workload */
 
 struct tally {
     uint64_t requests, async, bytes, errors, errnos[ERRNOS], sizes[IO_BUCKETS];
@@ -31,6 +33,8 @@ struct truth {
     struct tally tallies[PLACES][IO_OP_COUNT];
     uint64_t closes;
     uint64_t cache[PLACES][CACHE_COUNT], has_cache[PLACES], refills[PLACES];
+    uint64_t has_users, user_limit, next_user;
+    uint8_t threads[PLACES][IO_USER_KINDS][USERS], processes[PLACES][IO_USER_KINDS][USERS];
 };
 
 struct place {
@@ -235,12 +239,58 @@ static void add(uint64_t *counter, uint64_t n)
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
+/* Numbers of the calling thread and its process, which no other one has. */
+static void find_user(uint64_t *thread, uint64_t *process)
+{
+    static __thread uint64_t own;
+    static __thread pid_t known;
+    static uint64_t first;
+    static pid_t first_known;
+
+    if (known != gettid()) { /* a new thread or child */
+        own = __atomic_fetch_add(&truth->next_user, 1, __ATOMIC_RELAXED);
+        known = gettid();
+    }
+    /* Threads of a process may get here at once, but they start when their parent has been here. */
+    if (first_known != getpid()) {
+        first = __atomic_fetch_add(&truth->next_user, 1, __ATOMIC_RELAXED);
+        first_known = getpid();
+    }
+    if (own >= USERS || first >= USERS)
+        die("too many users");
+    *thread = own;
+    *process = first;
+}
+
+static void note_user(int place, enum io_op op)
+{
+    enum io_user_kind kind = IO_READS & 1ull << op ? IO_READERS : IO_WRITERS;
+    uint64_t thread, process;
+
+    if (!((IO_READS | IO_WRITES) & 1ull << op))
+        return;
+    find_user(&thread, &process);
+    truth->threads[place][kind][thread] = 1;
+    truth->processes[place][kind][process] = 1;
+}
+
+void did_users(uint64_t limit)
+{
+    uint64_t thread, process;
+
+    truth->has_users = 1;
+    truth->user_limit = limit;
+    find_user(&thread, &process);
+}
+
 static struct tally *note(int place, enum io_op op, long result, int code)
 {
     struct tally *tally = &truth->tallies[place][op];
 
     if (op == IO_CLOSE)
         truth->closes = 1;
+    if (truth->has_users)
+        note_user(place, op);
     add(&tally->requests, 1);
     if (result < 0) {
         add(&tally->errors, 1);
@@ -412,6 +462,37 @@ static void print_cache(const uint64_t *cache, bool refills)
     printf(refills ? "[%" PRIu64 ",%" PRIu64 "]}}" : "%" PRIu64 "}}", written, 2 * written);
 }
 
+static uint64_t count_users(const uint8_t *users)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < USERS; i++)
+        n += users[i];
+    return n;
+}
+
+static uint64_t up_to_limit(uint64_t n)
+{
+    return truth->user_limit && n > truth->user_limit ? truth->user_limit : n;
+}
+
+static void print_users(int p)
+{
+    static const char *const names[IO_USER_KINDS] = {"readers", "writers"};
+
+    printf(",\"has_users\":true");
+    for (int kind = 0; kind < IO_USER_KINDS; kind++) {
+        uint64_t processes = count_users(truth->processes[p][kind]);
+
+        if (!processes)
+            continue;
+        printf(",\"%s\":{\"processes\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"at_least\":%s}",
+               names[kind], up_to_limit(processes),
+               up_to_limit(count_users(truth->threads[p][kind])),
+               up_to_limit(processes) < processes ? "true" : "false");
+    }
+}
+
 static bool is_noted(const struct tally *tally)
 {
     return tally->requests || tally->unknown || tally->perhaps;
@@ -441,6 +522,8 @@ static bool print_place(int p, const char *comma)
     printf("}");
     if (truth->has_cache[p])
         print_cache(truth->cache[p], truth->refills[p]);
+    if (truth->has_users)
+        print_users(p);
     printf("}");
     return true;
 }

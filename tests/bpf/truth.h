@@ -66,6 +66,10 @@ void did_perhaps(int place, enum io_op op);
 void did_cache(int place, enum truth_cache what, uint64_t bytes);
 /* Pages that a write brings in may be dropped and brought in again during the write. */
 void did_refill(int place);
+/* From here on, compare the readers and writers of all mounts: each call is noted by the thread
+ * that makes it. limit: of processes, each with one thread, beyond which jobio reports only that
+ * there are at least as many; 0: none. Each process calls it before it creates threads. */
+void did_users(uint64_t limit);
 /* Returns true if the path does not exist, without a call that jobio counts. */
 bool is_absent(const char *path);
 /* Returns true if the place is on a file system of this type. */

@@ -24,9 +24,9 @@ char block[BLOCK] __attribute__((aligned(4096)));
 void *volatile bad_address = (void *)8;
 
 static const struct workload *const tables[] = {
-    workloads_async,  workloads_cache,   workloads_close,  workloads_data,
-    workloads_lookup, workloads_meta,    workloads_mount,  workloads_order,
-    workloads_path,   workloads_process, workloads_stream, workloads_transfer,
+    workloads_async,  workloads_cache,    workloads_close, workloads_data, workloads_lookup,
+    workloads_meta,   workloads_mount,    workloads_order, workloads_path, workloads_process,
+    workloads_stream, workloads_transfer, workloads_users,
 };
 
 static struct {

@@ -16,7 +16,8 @@ struct workload {
 /* Ended by an entry without a name. */
 extern const struct workload workloads_async[], workloads_cache[], workloads_close[],
     workloads_data[], workloads_lookup[], workloads_meta[], workloads_mount[], workloads_order[],
-    workloads_path[], workloads_process[], workloads_stream[], workloads_transfer[];
+    workloads_path[], workloads_process[], workloads_stream[], workloads_transfer[],
+    workloads_users[];
 
 /* From here on the process and its children are counted. */
 void begin(void);

@@ -188,6 +188,7 @@ static void do_aio_threads(void)
 
     close(make_file(IN("file"), SIZE, COLD));
     fd = (int)MUST(open(IN("file"), O_RDONLY | O_DIRECT));
+    did_users(0);
     begin();
     for (int i = 0; i < 8; i++)
         MUST(-pthread_create(&threads[i], NULL, aio_thread, &fd));
@@ -284,6 +285,7 @@ static void do_uring_async(void)
     int fd = cold_file(0);
 
     start_ring(0);
+    did_users(0);
     begin();
     uring_all(fd, IOSQE_ASYNC);
 }
@@ -292,6 +294,7 @@ static void do_uring_sqpoll(void)
 {
     int fd = cold_file(0);
 
+    did_users(0);
     begin(); /* before io_uring starts its thread, so that the thread is in the job, too */
     start_ring(IORING_SETUP_SQPOLL);
     MUST(syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_FILES, &fd, 1));

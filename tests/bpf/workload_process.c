@@ -44,6 +44,7 @@ static void do_threads(void)
     struct thread threads[THREADS];
     int fd;
 
+    did_users(0);
     begin();
     fd = do_open(HERE, IN("file"), O_RDWR | O_CREAT);
     for (int i = 0; i < THREADS; i++) {
@@ -76,6 +77,7 @@ static void tree(int depth)
 static void do_tree(void)
 {
     close(make_file(IN("tree"), 0, WARM));
+    did_users(0);
     begin();
     tree(3);
 }

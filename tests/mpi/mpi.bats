@@ -15,6 +15,7 @@ setup_file() {
         mpifort.$mpi -O1 -cpp -o "$D/fortran.$mpi" "$here/calls.f90"
         mpifort.$mpi -O1 -cpp -DF08 -o "$D/fortran08.$mpi" "$here/calls.f90"
     done
+    mpicc.mpich -O1 -o "$D/collective" "$here/collective.c"
     mpicc.mpich -O1 -c -o "$D/loaded.o" "$here/loaded.c"
     cc -o "$D/loaded" "$D/loaded.o" -ldl
     cc -shared -fPIC -o "$D/libmpi.so.99" "$here/unknown.c"
@@ -195,6 +196,29 @@ END
     jq -e '.mpi == {complete: true, incomplete: [], calls: {}}' "$D/json"
     jobio run --json --output "$D/json" -- ls /etc > /dev/null
     jq -e 'has("mpi") | not' "$D/json"
+}
+
+# written_by HINT: who wrote the file of 4 processes, 64 collective calls each, on a mount of its own
+written_by() {
+    jobio run --mpi --json --output "$D/json" -- \
+        mpirun.mpich -n 4 "$D/collective" "$D/own/file" romio_cb_write "$1" < /dev/null
+    jq -c '.mounts[] | select(.mount | endswith("/own")) | .writers + {requests: .ops.write.requests}' "$D/json"
+}
+
+@test "the processes that write for collective calls are counted" {
+    local text
+    mkdir -p "$D/own"
+    mount -t tmpfs own "$D/own"
+    [ "$(written_by disable)" = '{"processes":4,"threads":4,"at_least":false,"requests":256}' ]
+    rm "$D/own/file"
+    [ "$(written_by enable)" = '{"processes":1,"threads":1,"at_least":false,"requests":64}' ]
+    rm "$D/own/file"
+    jobio run --mpi --full --output "$D/text" -- \
+        mpirun.mpich -n 4 "$D/collective" "$D/own/file" romio_cb_write enable < /dev/null
+    umount "$D/own"
+    text=$(tr -s ' \n' ' ' < "$D/text")
+    echo "$text"
+    [[ $text == *"(1 process made 64 writes on $D/own, 4.0 MiB on average, for 256 collective writes (256 MiB): collective buffering combined them)"* ]]
 }
 
 @test "the document follows its schema, and the table has each class" {

@@ -17,6 +17,7 @@ struct row {
     uint64_t dev;
     struct io_account io;
     struct probe_slice slices[PROBE_SLICES];
+    struct io_users users[IO_USER_KINDS];
 };
 
 struct probe {
@@ -89,6 +90,11 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
                                       enum io_op op)
 {
     return io_account_op(&row_get(probe, step, dev)->io, op);
+}
+
+struct io_users *fake_probe_users(struct probe *probe, uint32_t step, uint64_t dev)
+{
+    return row_get(probe, step, dev)->users;
 }
 
 void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
@@ -342,8 +348,10 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
     (void)usleep(probe->read_ms * 1000);
     for (size_t i = 0; i < probe->n_rows && !r && !probe->blind; i++)
         if (!steps || number_is_in(steps, n, probe->rows[i].step))
-            r = each(probe->rows[i].step, probe->rows[i].dev, &probe->rows[i].io, &cache,
-                     probe->rows[i].slices, arg);
+            r = each(&(struct probe_account){probe->rows[i].step, probe->rows[i].dev,
+                                             &probe->rows[i].io, &cache, probe->rows[i].users,
+                                             probe->rows[i].slices},
+                     arg);
     return r;
 }
 

@@ -21,6 +21,8 @@ void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_
 /* What it counted; good until the step is dropped. */
 struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64_t dev,
                                       enum io_op op);
+/* Those of a mount; good until the step is dropped. */
+struct io_users *fake_probe_users(struct probe *probe, uint32_t step, uint64_t dev);
 /* One thread waited as long in this slice, and before if that is more than a slice. */
 void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
                      uint64_t wait_ns);

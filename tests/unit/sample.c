@@ -83,6 +83,8 @@ static void fill_mounts(struct io_mounts *mounts)
     m->peaks[IO_READ] = (struct io_peak){MIB(900), 900};
     m->peaks[IO_WRITE] = (struct io_peak){MIB(200), 50};
     m->cache = (struct io_cache){MIB(3), MIB(2), {MIB(2), KIB(4), MIB(1), 0}};
+    m->users[IO_READERS] = (struct io_users){.processes = 64, .threads = 2048};
+    m->users[IO_WRITERS] = (struct io_users){.processes = 1, .threads = 1};
 
     m = sample_mount(mounts, "/home", "nfs4", "srv:/home");
     sample_calls(m, IO_READ, 1000, KIB(4), SECONDS(10));
@@ -91,6 +93,7 @@ static void fill_mounts(struct io_mounts *mounts)
 
     m = io_mounts_get(mounts, "/tmp", "tmpfs", "tmpfs", true);
     sample_calls(m, IO_WRITE, 512, MIB(1), SECONDS(20))->async_requests = 12;
+    m->users[IO_WRITERS] = (struct io_users){.processes = 1024, .threads = 1024, .at_least = true};
     fill_time(&mounts->items[0]);
     fill_time(&mounts->items[2]);
 }
@@ -249,6 +252,7 @@ static void assert_same_mounts(const struct io_mounts *a, const struct io_mounts
             assert_int_equal(x->peaks[op].requests_per_s, y->peaks[op].requests_per_s);
         }
         assert_memory_equal(&x->cache, &y->cache, sizeof(x->cache));
+        assert_memory_equal(x->users, y->users, sizeof(x->users));
         assert_int_equal(x->timeline.n, y->timeline.n);
         assert_int_equal(x->timeline.start_s, y->timeline.start_s);
         assert_int_equal(x->timeline.width_s, y->timeline.width_s);

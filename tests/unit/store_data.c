@@ -140,6 +140,8 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
     scratch->peaks[IO_READ] = (struct io_peak){.bytes_per_s = 70 * scale, .requests_per_s = 7};
     scratch->cache.hit_bytes = 11;
     scratch->cache.fill_bytes[IO_FILL_PREFETCH] = 13;
+    scratch->users[IO_READERS] = (struct io_users){.processes = 3, .threads = 5, .at_least = true};
+    scratch->users[IO_WRITERS] = (struct io_users){.processes = 2, .threads = 2};
     private = io_mounts_get(&step->mounts, "/mnt/mine", "tmpfs", "none", true);
     assert_non_null(private);
     (void)counter(private, IO_WRITE, 2 * scale, 100 * scale);

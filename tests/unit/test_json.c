@@ -210,6 +210,11 @@ static void test_document(void **state)
              "{\"read\":2097152,\"fault\":4096,\"prefetch\":1048576,\"write\":0}}");
     assert_false(json_object_object_get_ex(at(o, "/mounts/0/ops"), "fsync", NULL));
     assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "cache", NULL));
+    check_at(o, "/mounts/0/readers", "{\"processes\":64,\"threads\":2048,\"at_least\":false}");
+    check_at(o, "/mounts/0/writers", "{\"processes\":1,\"threads\":1,\"at_least\":false}");
+    check_at(o, "/mounts/2/writers", "{\"processes\":1024,\"threads\":1024,\"at_least\":true}");
+    assert_false(json_object_object_get_ex(at(o, "/mounts/1"), "readers", NULL)); /* unknown */
+    assert_false(json_object_object_get_ex(at(o, "/mounts/2"), "readers", NULL)); /* none */
     assert_false(json_object_object_get_ex(o, "steps", NULL));
     assert_int_equal(json_object_object_length(at(o, "/mounts/0/ops")), 6);
 }

@@ -78,6 +78,28 @@ static void test_what_is_missing(void **state)
     }
 }
 
+/* Who wrote, below the table. */
+static void test_writers(void **state)
+{
+    _job_ *job = sample_run();
+    struct io_mount *m;
+
+    (void)state;
+    job->mpi = sample_mpi();
+    io_mounts_clear(&job->mounts);
+    m = io_mounts_get(&job->mounts, "/a/long/path/to/the/mount/with/the/results/of/the/run", "nfs4",
+                      "srv", false);
+    assert_non_null(m);
+    *io_account_op(&m->io, IO_WRITE) = (struct io_counter){.requests = 4, .bytes = MIB(64)};
+    m->users[IO_WRITERS] = (struct io_users){.processes = 1, .threads = 1};
+    _free_ char *text = report_mpi_text(job, 80);
+    assert_non_null(text);
+    assert_non_null(strstr(
+        text, "(1 process made 4 writes on\n"
+              " /a/long/path/to/the/mount/with/the/results/of/the/run, 16.0 MiB on average, for\n"
+              " 64 collective writes (64.0 MiB): collective buffering combined them)\n"));
+}
+
 /* A node that has not reported is missing from its MPI-IO, too. */
 static void test_incomplete_job(void **state)
 {
@@ -206,15 +228,11 @@ static void test_narrow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_no_calls),
-        cmocka_unit_test(test_what_is_missing),
-        cmocka_unit_test(test_incomplete_job),
-        cmocka_unit_test(test_short),
-        cmocka_unit_test(test_short_without_io),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_largest_numbers),
-        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_classes),          cmocka_unit_test(test_no_calls),
+        cmocka_unit_test(test_what_is_missing),  cmocka_unit_test(test_writers),
+        cmocka_unit_test(test_incomplete_job),   cmocka_unit_test(test_short),
+        cmocka_unit_test(test_short_without_io), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_largest_numbers),  cmocka_unit_test(test_narrow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,8 @@ static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t b
     const struct errno_key errno_at = {step, EXT4, IO_OPEN, 0, 2};
     const struct mount_key mount_at = {step, EXT4, 0};
     const struct mount_record mount = {.pid = 1, .fstype = "ext4"};
+    const struct user_key user_at = {.step = step, .dev = EXT4, .id = 7};
+    const struct user_value user = {.thread = {1}, .process = {1}};
     const struct lost_record lost = {.count = {1}};
     struct account_value value = {.requests = requests, .bytes = requests * 10};
     uint64_t one = 1;
@@ -73,6 +75,7 @@ static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t b
     put(probe->skel->maps.places, &key, &places);
     put(probe->skel->maps.errnos, &errno_at, &one);
     put(probe->skel->maps.mounts, &mount_at, &mount);
+    put(probe->skel->maps.users, &user_at, &user);
     put(probe->skel->maps.lost, &step, &lost);
 }
 
@@ -106,9 +109,10 @@ static size_t count_places(void)
 static void check_keys(size_t want)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.places, probe->skel->maps.errnos,
-                                    probe->skel->maps.mounts, probe->skel->maps.lost};
+                                    probe->skel->maps.mounts, probe->skel->maps.users,
+                                    probe->skel->maps.lost};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
         size_t n = 0;
 
         must(map_each(probe, maps[i], count_key, &n, &error));
@@ -118,11 +122,9 @@ static void check_keys(size_t want)
     assert_int_equal(count_places(), want);
 }
 
-static int sum(uint32_t step, uint64_t dev, const struct io_account *io,
-               const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int sum(const struct probe_account *account, void *arg)
 {
-    (void)step, (void)dev, (void)cache, (void)slices;
-    *(uint64_t *)arg += io->ops[IO_READ]->requests;
+    *(uint64_t *)arg += account->io->ops[IO_READ]->requests;
     return 0;
 }
 
@@ -197,11 +199,50 @@ static void test_sweep(void **state)
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
 }
 
-/* The slices of a mount, by number. */
-static int take_slices(uint32_t step, uint64_t dev, const struct io_account *io,
-                       const struct io_cache *cache, const struct probe_slice *slices, void *arg)
+static int take_users(const struct probe_account *account, void *arg)
 {
-    (void)step, (void)dev, (void)io, (void)cache;
+    memcpy(arg, account->users, IO_USER_KINDS * sizeof(*account->users));
+    return 0;
+}
+
+/* Two threads of one process read, and one of them writes; more found no room. */
+static void test_users(void **state)
+{
+    const struct mount_record mount = {.fstype = "ext4", .missed = {0, 1}};
+    struct user_value values[] = {{.thread = {1, 1}}, {.thread = {1}}, {.process = {1, 1}}};
+    struct io_users users[IO_USER_KINDS];
+    struct mount_key mount_at = {.dev = EXT4};
+    struct user_key at = {.dev = EXT4};
+
+    (void)state;
+    if (!probe)
+        skip();
+    must(probe_add(probe, 100, 3, 2, &at.step, &error));
+    count(at.step, 1, 0); /* with a reader, a process of one thread */
+    mount_at.step = at.step;
+    put(probe->skel->maps.mounts, &mount_at, &mount);
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+        at.id = 100 + (uint32_t)i;
+        put(probe->skel->maps.users, &at, &values[i]);
+    }
+    at.generation = 1; /* another super block */
+    put(probe->skel->maps.users, &at, &values[0]);
+    for (int i = 0; i < 2; i++) { /* each reading counts anew */
+        must(probe_read(probe, NULL, 0, take_users, users, &error));
+        assert_int_equal(users[IO_READERS].threads, 3);
+        assert_int_equal(users[IO_READERS].processes, 2);
+        assert_false(users[IO_READERS].at_least);
+        assert_int_equal(users[IO_WRITERS].threads, 1);
+        assert_int_equal(users[IO_WRITERS].processes, 1);
+        assert_true(users[IO_WRITERS].at_least);
+    }
+}
+
+/* The slices of a mount, by number. */
+static int take_slices(const struct probe_account *account, void *arg)
+{
+    const struct probe_slice *slices = account->slices;
+
     for (int i = 0; i < PROBE_SLICES; i++)
         if (slices[i].slice)
             ((uint64_t *)arg)[slices[i].slice % 100] = slices[i].wait_ns;
@@ -357,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_users, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),

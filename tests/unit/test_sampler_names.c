@@ -151,6 +151,40 @@ static void test_time_line_of_a_late_name(void **state)
     step_account_clear(&got);
 }
 
+static void use(uint32_t step, uint64_t dev, uint64_t processes)
+{
+    fake_probe_count(rig.probe, step, dev, IO_READ, 1, 10);
+    fake_probe_users(rig.probe, step, dev)[IO_READERS] =
+        (struct io_users){.processes = processes, .threads = processes};
+}
+
+/* Of two super blocks with one name, the processes may be the same ones. */
+static void test_users_of_one_name(void **state)
+{
+    uint32_t a = rig_tag(100, 0);
+    const struct io_users *users;
+    struct step_account got;
+
+    (void)state;
+    task_begin();
+    rig_touch(a, NFS, "nfs4");
+    use(a, NFS, 4);
+    use(a, PRIVATE, 3);
+    use(a, PRIVATE + 1, 2);
+    rig_must(sampler_read(rig.sampler, 10 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(got.mounts.n, 2);
+    for (size_t i = 0; i < got.mounts.n; i++) {
+        bool known = strcmp(got.mounts.items[i].mount, "(unknown)") != 0;
+
+        users = &got.mounts.items[i].users[IO_READERS];
+        assert_int_equal(users->processes, known ? 4 : 3);
+        assert_int_equal(users->at_least, !known);
+    }
+    step_account_clear(&got);
+    task_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_name_that_comes_with_the_end, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_of_a_late_name, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_users_of_one_name, rig_setup, rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);

@@ -48,6 +48,7 @@ static void assert_same_mount(const struct io_mount *a, const struct io_mount *b
         assert_same_counter(a->io.ops[op], b->io.ops[op]);
     assert_memory_equal(a->peaks, b->peaks, sizeof(a->peaks));
     assert_memory_equal(&a->cache, &b->cache, sizeof(a->cache));
+    assert_memory_equal(a->users, b->users, sizeof(a->users));
     assert_int_equal(a->timeline.n, b->timeline.n);
     assert_int_equal(a->timeline.start_s, b->timeline.start_s);
     assert_int_equal(a->timeline.width_s, b->timeline.width_s);

@@ -20,7 +20,14 @@ static int64_t number(struct store *store, const char *text)
     return value;
 }
 
-/* What versions 6, 5, 4, 3 and 2 added. */
+/* What versions 7, 6, 5, 4, 3 and 2 added. */
+#define DROP_7                                              \
+    "ALTER TABLE step_mount DROP COLUMN readers; "          \
+    "ALTER TABLE step_mount DROP COLUMN reader_threads; "   \
+    "ALTER TABLE step_mount DROP COLUMN readers_at_least; " \
+    "ALTER TABLE step_mount DROP COLUMN writers; "          \
+    "ALTER TABLE step_mount DROP COLUMN writer_threads; "   \
+    "ALTER TABLE step_mount DROP COLUMN writers_at_least; "
 #define DROP_6                                                    \
     "DROP VIEW v_step_mpi; DROP VIEW v_job_mpi; DROP TABLE mpi; " \
     "ALTER TABLE step DROP COLUMN mpi_incomplete; "               \
@@ -123,9 +130,9 @@ static void test_store_of_version_1(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1");
+    store_sql(DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
@@ -141,9 +148,9 @@ static void test_store_of_version_2(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_6 DROP_5 DROP_4 DROP_3 "PRAGMA user_version = 2");
+    store_sql(DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 "PRAGMA user_version = 2");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_shape(store, fresh);
     assert_int_equal(sqlite3_exec(store->db, fill, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(number(store, "SELECT count(*) FROM outbox"), 5);
@@ -176,9 +183,9 @@ static void test_store_of_version_4(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_6 DROP_5 "PRAGMA user_version = 4");
+    store_sql(DROP_7 DROP_6 DROP_5 "PRAGMA user_version = 4");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_non_null(strstr(fresh, "column job.exit_code INTEGER 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM v_job WHERE slurm_state IS NULL"), 1);
@@ -193,13 +200,31 @@ static void test_store_of_version_5(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_6 "PRAGMA user_version = 5");
+    store_sql(DROP_7 DROP_6 "PRAGMA user_version = 5");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_non_null(strstr(fresh, "key mpi.step_id step.id CASCADE"));
     assert_non_null(strstr(fresh, "column timeline.longest_wait_ns TEXT 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step WHERE mpi_incomplete IS NULL"), 5);
+    store_close(store);
+}
+
+/* Migrate a store of version 6: who read and wrote is not known. */
+static void test_store_of_version_6(void **state)
+{
+    char *fresh = fresh_shape();
+    struct store *store;
+
+    (void)state;
+    store_sql(DROP_7 "PRAGMA user_version = 6");
+    store = open_store(&directory);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
+    assert_non_null(strstr(fresh, "column step_mount.readers INTEGER 0 NULL 0 0"));
+    assert_shape(store, fresh);
+    assert_int_equal(number(store, "SELECT count(*) FROM step_mount WHERE readers IS NULL AND "
+                                   "writers_at_least IS NULL"),
+                     10);
     store_close(store);
 }
 
@@ -213,9 +238,9 @@ static void test_store_of_version_3(void **state)
     store = open_store(&directory);
     sums = mount_sums(store);
     store_close(store);
-    store_sql(DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
+    store_sql(DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_non_null(strstr(fresh, "column job.array_task INTEGER 0 NULL 0 0"));
     assert_non_null(strstr(fresh, "part job_end 0 end_ns 1 BINARY 1"));
     assert_non_null(strstr(fresh, "key timeline.mount_id step_mount.mount_id CASCADE"));
@@ -229,15 +254,15 @@ static void test_store_of_version_3(void **state)
     free(again);
 }
 
-/* Made-up versions: 6 is the real schema, 7 and 8 change it. */
+/* Made-up versions: 7 is the real schema, 8 and 9 change it. */
 static const struct sql_migration made_up[] = {
-    {7, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
-    {8, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
+    {8, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
+    {9, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
     {0, NULL},
 };
 static const struct sql_migration broken[] = {
-    {7, "ALTER TABLE job ADD COLUMN two INTEGER"},
-    {8, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
+    {8, "ALTER TABLE job ADD COLUMN two INTEGER"},
+    {9, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
     {0, NULL},
 };
 
@@ -251,16 +276,16 @@ static void test_migration(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_ok(store_migrate(store, "no", made_up, &error), error);
-    assert_int_equal(number(store, "PRAGMA user_version"), 8);
+    assert_int_equal(number(store, "PRAGMA user_version"), 9);
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
     assert_int_equal(number(store, "SELECT x FROM three"), 3);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing to do */
     store_close(store);
-    (void)strcat(directory.store, ".v6");
+    (void)strcat(directory.store, ".v7");
     assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
-    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 6 */
+    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 7 */
 }
 
 static void test_migration_that_fails(void **state)
@@ -272,11 +297,11 @@ static void test_migration_that_fails(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "version 8"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 7); /* the first step succeeded */
+    assert_non_null(strstr(error.text, "version 9"));
+    assert_int_equal(number(store, "PRAGMA user_version"), 8); /* the first step succeeded */
     assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* continues from there */
-    assert_int_equal(number(store, "PRAGMA user_version"), 8);
+    assert_int_equal(number(store, "PRAGMA user_version"), 9);
     store_close(store);
 }
 
@@ -343,13 +368,13 @@ static void check_migration(int r, bool hit)
     if (r < 0) {
         assert_null(opened);
         version = file_version();
-        if (version == old.version || version == 6)
-            assert_file(version, version == 6 ? old.after : old.before);
+        if (version == old.version || version == 7)
+            assert_file(version, version == 7 ? old.after : old.before);
         assert_ok(run_migration(&error), error);
     }
     store_close(opened);
     opened = NULL;
-    assert_file(6, old.after);
+    assert_file(7, old.after);
     (void)snprintf(strchr(directory.store, '\0'), 8, ".v%d", old.version);
     assert_file(old.version, old.before);
     finish();
@@ -391,8 +416,9 @@ static void test_faults(void **state)
                                      [FAULT_SQLITE_FULL] = 11};
 
     (void)state;
-    migrate_with_faults(3, DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3", few);
-    migrate_with_faults(1, DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1", fewer);
+    migrate_with_faults(3, DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3", few);
+    migrate_with_faults(1, DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1",
+                        fewer);
 }
 
 static int set_up(void **state)
@@ -407,10 +433,11 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MIGRATE_TEST(test_store_of_version_1),   MIGRATE_TEST(test_store_of_version_2),
-        MIGRATE_TEST(test_store_of_version_3),   MIGRATE_TEST(test_store_of_version_4),
-        MIGRATE_TEST(test_store_of_version_5),   MIGRATE_TEST(test_migration),
-        MIGRATE_TEST(test_migration_that_fails), cmocka_unit_test(test_faults),
+        MIGRATE_TEST(test_store_of_version_1), MIGRATE_TEST(test_store_of_version_2),
+        MIGRATE_TEST(test_store_of_version_3), MIGRATE_TEST(test_store_of_version_4),
+        MIGRATE_TEST(test_store_of_version_5), MIGRATE_TEST(test_store_of_version_6),
+        MIGRATE_TEST(test_migration),          MIGRATE_TEST(test_migration_that_fails),
+        cmocka_unit_test(test_faults),
     };
 
     if (sqlite3_libversion_number() < 3035000) {

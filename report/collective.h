@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The collective writes of MPI-IO of a job, and what reached its mounts of them. Pure functions. */
+#ifndef JOBIO_REPORT_COLLECTIVE_H
+#define JOBIO_REPORT_COLLECTIVE_H
+
+#include "common/job.h"
+
+struct collective_writes {
+    uint64_t calls; /* of all processes, that wrote more than a byte */
+    uint64_t bytes;
+    double threads; /* inside these calls, on average over the run time */
+    uint64_t other; /* bytes that the job wrote otherwise, at most */
+};
+
+/* Returns false if there were none, or if something about them is unknown: they or the account of
+ * the job are incomplete, or they did not write through the kernel. */
+bool collective_writes_of(const struct job_account *job, struct collective_writes *ret);
+/* The part of the bytes written on the mount that collective calls wrote, at least. MPI-IO is not
+ * counted by mount: everything that was written otherwise may be on this one. */
+double collective_share(const struct collective_writes *writes, const struct io_mount *mount);
+/* From this share on, the requests on a mount are those of the collective calls. */
+#define COLLECTIVE_SHARE 0.9
+
+#endif
