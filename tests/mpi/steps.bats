@@ -4,6 +4,7 @@
 # tagged as the plugin does it. As root; BUILD: the build directory.
 
 bats_require_minimum_version 1.5.0
+load sums.bash
 
 setup_file() {
     local mpi
@@ -95,17 +96,6 @@ call() {
     [ "$2" = mpich ] || options=(--oversubscribe)
     rm -f "$T/file.$1"
     in_step "$1" timeout 120 "mpirun.$2" "${options[@]}" -n "$3" "$D/calls.$2" "$T/file.$1" | tee -a "$T/truth.$1" >> "$T/truth"
-}
-
-# The sums of the truth and of a document, a line a class.
-summed() {
-    awk '{ for (i = 2; i <= 6; i++) sum[$1, i] += $i; names[$1] }
-        END { for (n in names) { printf "%s", n; for (i = 2; i <= 6; i++) printf " %d", sum[n, i]; print "" } }' |
-        sort
-}
-counted() {
-    jq -r '.mpi.calls | to_entries[] | .value as $c
-        | "\(.key) \($c.calls) \($c.errors) \($c.bytes) \($c.requested_bytes) \($c.unknown_calls)"' "$1" | summed
 }
 
 # job FILE: the document of the job
