@@ -15,6 +15,7 @@ setup_file() {
         mpifort.$mpi -O1 -cpp -o "$D/fortran.$mpi" "$here/calls.f90"
         mpifort.$mpi -O1 -cpp -DF08 -o "$D/fortran08.$mpi" "$here/calls.f90"
     done
+    mpicc.mpich -O1 -o "$D/ranks" "$here/ranks.c"
     mpicc.mpich -O1 -c -o "$D/loaded.o" "$here/loaded.c"
     cc -o "$D/loaded" "$D/loaded.o" -ldl
     cc -shared -fPIC -o "$D/libmpi.so.99" "$here/unknown.c"
@@ -102,6 +103,18 @@ END
     jobio run --mpi --json --output "$D/json" -- sh "$D/both"
     awk '{ n[$1] += $2; e[$1] += $3; b[$1] += $4; r[$1] += $5; u[$1] += $6 }
         END { for (c in n) print c, n[c], e[c], b[c], r[c], u[c] }' "$D/truth1" "$D/truth2" > "$D/truth"
+    is_true
+    is_complete
+}
+
+@test "1000 processes that start and call MPI-IO at the same time are counted exactly" {
+    mkdir "$D/ranks.d"
+    # Each needs 12 ms instead of 50 ms to start, and 2 MB instead of 6 MB: no messages, one processor known.
+    UCX_TLS=self HWLOC_SYNTHETIC="node:1 pu:1" jobio run --mpi --json --output "$D/json" -- \
+        nice -n 19 "$D/ranks" 1000 5 "$D/ranks.d"
+    rm -r "$D/ranks.d"
+    printf '%s\n' "open 1000 0 0 0 0" "close 1000 0 0 0 0" "write_all 5000 0 5000000 0 0" \
+        "read 5000 0 0 5000000 0" > "$D/truth"
     is_true
     is_complete
 }
