@@ -128,6 +128,14 @@ END
     done
 }
 
+@test "processes that exit in a call, or are killed in one by that, are reported" {
+    for mpi in mpich openmpi; do
+        run ! count 2 $mpi "$D/killed.$mpi" "$D/file" "$D/no-file"
+        [ "$(counted)" = "open 2 0 0 0 0" ]
+        has_cause return-not-seen 2
+    done
+}
+
 @test "a library in an unusual place is found in the processes" {
     mkdir -p "$D/lib"
     cp -L "$MPICH" "$D/lib/libmpich.so.12"
@@ -182,6 +190,18 @@ END
     jobio run --mpi --json --output "$D/json" -- "$D/unknown"
     [ -z "$(counted)" ]
     has_cause "not-covered: libmpi.so.99: it is neither Open MPI nor of the ABI of MPICH" 1
+}
+
+@test "of a library that only looks like a known one, impossible numbers are unknown, and a jump out of a call is reported" {
+    for like in MPICH OPEN_MPI; do
+        mkdir "$D/$like"
+        cc -DLIKE_$like -shared -fPIC -o "$D/$like/libmpi.so.98" "$BATS_TEST_DIRNAME/liar.c"
+        cc -DLIKE_$like -DPROGRAM -o "$D/liar" "$BATS_TEST_DIRNAME/liar.c" -Wl,-rpath,"$D/$like" "$D/$like/libmpi.so.98"
+        LD_LIBRARY_PATH=$D/$like jobio run --mpi --json --output "$D/json" -- "$D/liar"
+        printf '%s\n' "write 6 0 0 100 5" "open 1 0 0 0 0" > "$D/truth"
+        is_true
+        has_cause return-not-seen 1
+    done
 }
 
 @test "a stripped executable that has MPI linked statically is reported as not covered" {
