@@ -182,8 +182,11 @@ static __always_inline bool mpi_status_bytes(const struct mpi_call_record *call,
     return true;
 }
 
+/* More than the address space of a process: a call cannot have as many bytes. */
+#define MPI_MAX_BYTES (1ULL << 48)
+
 /* Get the number of bytes that the call asked for. Returns false if only the library knows the size
- * of the type. */
+ * of the type, or if the arguments are not what they are in this layout. */
 static __always_inline bool mpi_requested_bytes(const struct mpi_call_record *call, bool large,
                                                 __u64 *ret)
 {
@@ -198,6 +201,8 @@ static __always_inline bool mpi_requested_bytes(const struct mpi_call_record *ca
     } else if (count) {
         return false;
     }
+    if (count < 0 || (size && (__u64)count > MPI_MAX_BYTES / size))
+        return false;
     *ret = count * size;
     return true;
 }
@@ -225,7 +230,7 @@ static __always_inline void mpi_find_bytes(const struct mpi_call_record *call,
         function->count != MPI_NONE && mpi_requested_bytes(call, function->large, &most);
 
     if (function->status != MPI_NONE && mpi_status_bytes(call, &result->bytes)) {
-        result->known = !has_most || result->bytes <= most;
+        result->known = result->bytes <= (has_most ? most : MPI_MAX_BYTES);
     } else {
         result->known = result->requested = has_most;
         result->bytes = most;
@@ -288,6 +293,8 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
             result->known = begun->known;
             result->requested = true;
             result->bytes = begun->bytes;
+        } else if (begun->known && result->bytes > begun->bytes) {
+            result->known = false;
         }
         bpf_map_delete_elem(&mpi_splits, &key);
     }

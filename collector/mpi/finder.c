@@ -41,7 +41,7 @@ struct process {
     bool found;  /* it has MPI */
     bool late;   /* it may have called MPI before the probes were attached */
     bool again;  /* the same for another MPI than the first one that was found */
-    bool unseen; /* it had ended before a look that was late */
+    bool unseen; /* it had ended before a look that was late (is_overdue()) */
 };
 
 /* A step has used a file that could not be probed. */
@@ -330,6 +330,15 @@ uint64_t mpi_finder_due(const struct mpi_finder *finder)
     return due;
 }
 
+/* Whether a process may have used an MPI that a look in time would have found. Not if one was
+ * found: later looks are for a second one. Nor if the programs have seen it: its MPI has them. The
+ * ranks of a node, which are started at once, are often looked at late. */
+static bool is_overdue(const struct mpi_finder *finder, const struct process *process, uint64_t now)
+{
+    return !process->found && now > LATE_NS && process->next_ns < now - LATE_NS &&
+           !mpi_probe_knows(finder->probe, process->step, process->pid);
+}
+
 static bool may_have_missed(const struct process *process)
 {
     return process->late || process->again || process->unseen;
@@ -358,7 +367,7 @@ static void visit(struct mpi_finder *finder, size_t i, uint64_t now)
 
     set_looking_at(finder, process.step);
     alive = look(finder, &process, now);
-    process.unseen |= !alive && now > process.next_ns + LATE_NS;
+    process.unseen |= !alive && is_overdue(finder, &process, now);
     process.delay_ns *= 2;
     process.next_ns =
         !alive || process.found || !process.delay_ns || process.delay_ns > LAST_DELAY_NS
@@ -482,8 +491,7 @@ static uint64_t count_unseen(const struct mpi_finder *finder, uint32_t step)
     for (size_t i = 0; i < finder->n_processes; i++) {
         const struct process *process = &finder->processes[i];
 
-        n += process->step == step &&
-             (process->unseen || (now > LATE_NS && process->next_ns < now - LATE_NS));
+        n += process->step == step && (process->unseen || is_overdue(finder, process, now));
     }
     return n;
 }

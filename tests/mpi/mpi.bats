@@ -16,6 +16,7 @@ setup_file() {
         mpifort.$mpi -O1 -cpp -DF08 -o "$D/fortran08.$mpi" "$here/calls.f90"
     done
     mpicc.mpich -O1 -o "$D/collective" "$here/collective.c"
+    mpicc.mpich -O1 -o "$D/ranks" "$here/ranks.c"
     mpicc.mpich -O1 -c -o "$D/loaded.o" "$here/loaded.c"
     cc -o "$D/loaded" "$D/loaded.o" -ldl
     cc -shared -fPIC -o "$D/libmpi.so.99" "$here/unknown.c"
@@ -107,12 +108,32 @@ END
     is_complete
 }
 
+@test "1000 processes that start and call MPI-IO at the same time are counted exactly" {
+    mkdir "$D/ranks.d"
+    # Each needs 12 ms instead of 50 ms to start, and 2 MB instead of 6 MB: no messages, one processor known.
+    UCX_TLS=self HWLOC_SYNTHETIC="node:1 pu:1" jobio run --mpi --json --output "$D/json" -- \
+        nice -n 19 "$D/ranks" 1000 5 "$D/ranks.d"
+    rm -r "$D/ranks.d"
+    printf '%s\n' "open 1000 0 0 0 0" "close 1000 0 0 0 0" "write_all 5000 0 5000000 0 0" \
+        "read 5000 0 0 5000000 0" > "$D/truth"
+    is_true
+    is_complete
+}
+
 @test "a process that is killed in a call is reported" {
     for mpi in mpich openmpi; do
         run ! count 2 $mpi "$D/killed.$mpi" "$D/file"
         counted
         [ "$(counted)" = "open 2 0 0 0 0" ]
         has_cause return-not-seen 1
+    done
+}
+
+@test "processes that exit in a call, or are killed in one by that, are reported" {
+    for mpi in mpich openmpi; do
+        run ! count 2 $mpi "$D/killed.$mpi" "$D/file" "$D/no-file"
+        [ "$(counted)" = "open 2 0 0 0 0" ]
+        has_cause return-not-seen 2
     done
 }
 
@@ -170,6 +191,18 @@ END
     jobio run --mpi --json --output "$D/json" -- "$D/unknown"
     [ -z "$(counted)" ]
     has_cause "not-covered: libmpi.so.99: it is neither Open MPI nor of the ABI of MPICH" 1
+}
+
+@test "of a library that only looks like a known one, impossible numbers are unknown, and a jump out of a call is reported" {
+    for like in MPICH OPEN_MPI; do
+        mkdir "$D/$like"
+        cc -DLIKE_$like -shared -fPIC -o "$D/$like/libmpi.so.98" "$BATS_TEST_DIRNAME/liar.c"
+        cc -DLIKE_$like -DPROGRAM -o "$D/liar" "$BATS_TEST_DIRNAME/liar.c" -Wl,-rpath,"$D/$like" "$D/$like/libmpi.so.98"
+        LD_LIBRARY_PATH=$D/$like jobio run --mpi --json --output "$D/json" -- "$D/liar"
+        printf '%s\n' "write 6 0 0 100 5" "open 1 0 0 0 0" > "$D/truth"
+        is_true
+        has_cause return-not-seen 1
+    done
 }
 
 @test "a stripped executable that has MPI linked statically is reported as not covered" {

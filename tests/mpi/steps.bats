@@ -4,6 +4,7 @@
 # tagged as the plugin does it. As root; BUILD: the build directory.
 
 bats_require_minimum_version 1.5.0
+load sums.bash
 
 setup_file() {
     local mpi
@@ -11,8 +12,11 @@ setup_file() {
     export D=$BATS_FILE_TMPDIR PATH=$BUILD:$PATH
     for mpi in mpich openmpi; do
         mpicc.$mpi -O1 -o "$D/calls.$mpi" "$BATS_TEST_DIRNAME/calls.c"
+        mpicc.$mpi -O1 -o "$D/killed.$mpi" "$BATS_TEST_DIRNAME/killed.c"
     done
     ${CC:-cc} -O1 -o "$D/many" "$BATS_TEST_DIRNAME/many.c"
+    mpicc.mpich -O1 -c -o "$D/loaded.o" "$BATS_TEST_DIRNAME/loaded.c"
+    cc -o "$D/loaded" "$D/loaded.o" -ldl
     CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
     export CGROUPS GROUP=$CGROUPS/jobio-mpi-$$
     mkdir "$GROUP"
@@ -98,17 +102,6 @@ call() {
     in_step "$1" timeout 120 "mpirun.$2" "${options[@]}" -n "$3" "$D/calls.$2" "$T/file.$1" | tee -a "$T/truth.$1" >> "$T/truth"
 }
 
-# The sums of the truth and of a document, a line a class.
-summed() {
-    awk '{ for (i = 2; i <= 6; i++) sum[$1, i] += $i; names[$1] }
-        END { for (n in names) { printf "%s", n; for (i = 2; i <= 6; i++) printf " %d", sum[n, i]; print "" } }' |
-        sort
-}
-counted() {
-    jq -r '.mpi.calls | to_entries[] | .value as $c
-        | "\(.key) \($c.calls) \($c.errors) \($c.bytes) \($c.requested_bytes) \($c.unknown_calls)"' "$1" | summed
-}
-
 # job FILE: the document of the job
 job() {
     jobio job 7 --json > "$1"
@@ -156,6 +149,27 @@ is_true() {
     await steps_are running 0
     job "$T/ended"
     is_true "$T/ended"
+}
+
+@test "in steps, processes that are killed in a call are reported, and an MPI that is loaded later is counted" {
+    start_jobiod yes
+    tag 0
+    tag 1
+    cp -L "$(ldconfig -p | sed -n 's|.*libmpich\.so\.12 .*=> ||p' | head -n 1)" "$T/libmpich.so.12"
+    in_step 1 "$D/loaded" "$T/libmpich.so.12" "$T/file.1" later &
+    run ! in_step 0 mpirun.mpich -n 2 "$D/killed.mpich" "$T/file.mpich"
+    run ! in_step 0 mpirun.openmpi --oversubscribe -n 2 "$D/killed.openmpi" "$T/file.openmpi"
+    wait $!
+    end 0
+    end 1
+    await steps_are running 0
+    jobio job 7 --steps --json > "$T/steps"
+    jq '{mpi: (.steps[] | select(.step == "0").mpi)}' "$T/steps" > "$T/killed"
+    jq '{mpi: (.steps[] | select(.step == "1").mpi)}' "$T/steps" > "$T/loaded"
+    [ "$(counted "$T/killed")" = "open 4 0 0 0 0" ]
+    jq -e '.mpi.incomplete == [{cause: "return-not-seen", count: 2}]' "$T/killed"
+    printf '%s\n' "open 1 0 0 0 0" "close 1 0 0 0 0" "write 10 0 10000 0 0" "read_all 10 0 10000 0 0" > "$T/truth"
+    is_true "$T/loaded"
 }
 
 @test "without the setting, only jobs that want it are counted, and the first one is incomplete" {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread that counts the MPI-IO of steps, with programs that this test replaces. */
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _GNU_SOURCE /* O_TMPFILE, memmem() */
 #include "config.h"
 
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +35,7 @@ struct mpi_links {
 
 static struct {
     atomic_int added, removed, attempts, loaded, links;
-    atomic_bool fails, full;
+    atomic_bool fails, full, knows;
     pthread_mutex_t
         gate; /* the thread waits for it to load the programs, and to read what was executed */
 } fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
@@ -140,7 +143,7 @@ bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
     for (size_t i = 0; i < n_seen; i++)
         if (seen[i].step == step && seen[i].pid == pid)
             return true;
-    return false;
+    return fake.knows;
 }
 
 int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
@@ -174,11 +177,23 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
     return 0;
 }
 
+/* What an MPI has; in this program under other names, of the same length. */
+int Mpi1_File_write(void);
+__attribute__((used)) int Mpi1_File_write(void)
+{
+    return 1;
+}
+int Mpi1_Dup_fn(void);
+__attribute__((used)) int Mpi1_Dup_fn(void)
+{
+    return 2;
+}
+
 static int reset(void **state)
 {
     (void)state;
     fake.added = fake.removed = fake.attempts = 0;
-    fake.fails = fake.full = false;
+    fake.fails = fake.full = fake.knows = false;
     return 0;
 }
 
@@ -384,6 +399,9 @@ static void test_late(void **state)
     mpi_finder_exec(12, (uint32_t)getpid(), now - 2 * NS_PER_S, finder);
     assert_int_equal(causes_of(finder, 11), 0);
     assert_int_equal(causes_of(finder, 12), 1);
+    fake.knows = true; /* the programs are at its MPI */
+    assert_int_equal(causes_of(finder, 12), 0);
+    fake.knows = false;
     while (causes_of(finder, 12))
         assert_true(mpi_finder_look(finder));
     mpi_finder_destroy(finder);
@@ -477,6 +495,75 @@ static void test_clean(void **state)
     mpi_watcher_destroy(watcher);
 }
 
+static void replace(char *bytes, size_t size, const char *from, const char *to)
+{
+    char *at = bytes;
+
+    assert_int_equal(strlen(from), strlen(to));
+    while ((at = memmem(at, size - (size_t)(at - bytes), from, strlen(from))))
+        memcpy(at, to, strlen(to));
+}
+
+/* Returns a process that has an MPI mapped: a copy of this program, with those names. */
+static pid_t start_with_mpi(void)
+{
+    _close_ int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    _close_ int file = memfd_create("mpi", MFD_CLOEXEC);
+    struct stat st;
+    _free_ char *bytes = NULL;
+    void *mapped;
+    pid_t pid;
+
+    assert_int_equal(fstat(self, &st), 0);
+    bytes = malloc((size_t)st.st_size);
+    assert_int_equal(read(self, bytes, (size_t)st.st_size), st.st_size);
+    replace(bytes, (size_t)st.st_size, "Mpi1_File_write", "PMPI_File_write");
+    replace(bytes, (size_t)st.st_size, "Mpi1_Dup_fn", "MPIR_Dup_fn");
+    assert_int_equal(write(file, bytes, (size_t)st.st_size), st.st_size);
+    mapped = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    pid = fork();
+    assert_true(pid >= 0);
+    while (pid == 0)
+        pause();
+    (void)munmap(mapped, 1);
+    return pid;
+}
+
+/* Later looks at a process whose MPI has been found are for a second one: they may be late. */
+static void test_late_again(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    pid_t pid = start_with_mpi();
+    uint32_t pids[] = {(uint32_t)pid};
+    int links = fake.links;
+
+    (void)state;
+    assert_non_null(finder);
+    mpi_finder_exec(13, pids[0], clock_ns(CLOCK_MONOTONIC), finder);
+    usleep(10000);
+    while (mpi_finder_look(finder))
+        ;
+    if (fake.links == links) { /* only root may open the file of another process */
+        mpi_finder_destroy(finder);
+        (void)kill(pid, SIGKILL);
+        skip();
+    }
+    mpi_finder_forget(finder, 13); /* the probes were attached after its start */
+    mpi_finder_exec(14, pids[0], clock_ns(CLOCK_MONOTONIC), finder);
+    usleep(10000);
+    assert_true(mpi_finder_look(finder));
+    mpi_finder_scan(finder, 14, pids, 1);
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    usleep(1100000);
+    assert_int_equal(causes_of(finder, 14), 0);
+    assert_true(mpi_finder_look(finder));
+    assert_int_equal(causes_of(finder, 14), 0);
+    mpi_finder_destroy(finder);
+}
+
 /* For ThreadSanitizer. */
 static void test_many(void **state)
 {
@@ -511,6 +598,7 @@ int main(void)
         cmocka_unit_test_setup(test_unopened_files, reset),
         cmocka_unit_test_setup(test_ended_processes, reset),
         cmocka_unit_test_setup(test_clean, reset),
+        cmocka_unit_test_setup(test_late_again, reset),
         cmocka_unit_test_setup(test_many, reset),
     };
 
