@@ -127,7 +127,7 @@ traced_longest() {
 
 # A member of the bursts, in milliseconds.
 burst_ms() {
-    jq ".mounts[] | select(.mount == \"/nfs\").write_bursts | ($1) / 1000000 | floor" "$T/report"
+    jq ".mounts[] | select(.mount == \"/nfs\").write_bursts | (.$1) / 1000000 | floor" "$T/report"
 }
 
 # The stall is within 1 s of what strace says, or unknown, if threads waited for more than 1 s on other mounts:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thread that counts the MPI-IO of steps, with programs that this test replaces. */
-#define _GNU_SOURCE /* O_TMPFILE, memmem() */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "config.h"
 
 #include "tests/unit/test.h"
@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +22,7 @@
 #include "collector/probe/mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "tests/unit/mpi_process.h"
 
 struct mpi_probe {
     int fd;
@@ -175,18 +174,6 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
     (void)error;
     ret->classes[MPI_OPEN].calls = step;
     return 0;
-}
-
-/* What an MPI has; in this program under other names, of the same length. */
-int Mpi1_File_write(void);
-__attribute__((used)) int Mpi1_File_write(void)
-{
-    return 1;
-}
-int Mpi1_Dup_fn(void);
-__attribute__((used)) int Mpi1_Dup_fn(void)
-{
-    return 2;
 }
 
 static int reset(void **state)
@@ -493,41 +480,6 @@ static void test_clean(void **state)
         (void)pthread_mutex_unlock(&fake.gate);
     } while (left && pause_once(&waited));
     mpi_watcher_destroy(watcher);
-}
-
-static void replace(char *bytes, size_t size, const char *from, const char *to)
-{
-    char *at = bytes;
-
-    assert_int_equal(strlen(from), strlen(to));
-    while ((at = memmem(at, size - (size_t)(at - bytes), from, strlen(from))))
-        memcpy(at, to, strlen(to));
-}
-
-/* Returns a process that has an MPI mapped: a copy of this program, with those names. */
-static pid_t start_with_mpi(void)
-{
-    _close_ int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    _close_ int file = memfd_create("mpi", MFD_CLOEXEC);
-    struct stat st;
-    _free_ char *bytes = NULL;
-    void *mapped;
-    pid_t pid;
-
-    assert_int_equal(fstat(self, &st), 0);
-    bytes = malloc((size_t)st.st_size);
-    assert_int_equal(read(self, bytes, (size_t)st.st_size), st.st_size);
-    replace(bytes, (size_t)st.st_size, "Mpi1_File_write", "PMPI_File_write");
-    replace(bytes, (size_t)st.st_size, "Mpi1_Dup_fn", "MPIR_Dup_fn");
-    assert_int_equal(write(file, bytes, (size_t)st.st_size), st.st_size);
-    mapped = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
-    assert_ptr_not_equal(mapped, MAP_FAILED);
-    pid = fork();
-    assert_true(pid >= 0);
-    while (pid == 0)
-        pause();
-    (void)munmap(mapped, 1);
-    return pid;
 }
 
 /* Later looks at a process whose MPI has been found are for a second one: they may be late. */
