@@ -140,8 +140,6 @@ void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns
     scratch->peaks[IO_READ] = (struct io_peak){.bytes_per_s = 70 * scale, .requests_per_s = 7};
     scratch->cache.hit_bytes = 11;
     scratch->cache.fill_bytes[IO_FILL_PREFETCH] = 13;
-    scratch->users[IO_READERS] = (struct io_users){.processes = 3, .threads = 5, .at_least = true};
-    scratch->users[IO_WRITERS] = (struct io_users){.processes = 2, .threads = 2};
     private = io_mounts_get(&step->mounts, "/mnt/mine", "tmpfs", "none", true);
     assert_non_null(private);
     (void)counter(private, IO_WRITE, 2 * scale, 100 * scale);
@@ -328,4 +326,12 @@ void assert_store_rows(const char *rows, const char *want)
     if (strcmp(rows, want) != 0)
         fail_msg("\"%.*s\" instead of \"%.*s\"", (int)strcspn(rows + i, "\n"), rows + i,
                  (int)strcspn(want + i, "\n"), want + i);
+}
+
+void step_add_users(struct step_account *step)
+{
+    struct io_users *users = step->mounts.items[0].users;
+
+    users[IO_READERS] = (struct io_users){.processes = 3, .threads = 5, .at_least = true};
+    users[IO_WRITERS] = (struct io_users){.processes = 2, .threads = 2};
 }

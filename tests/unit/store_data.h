@@ -34,6 +34,8 @@ struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
 /* An ended step with known numbers on two mounts; step_account_clear it. Its reads on "/scratch"
  * are `scale` requests of 4096 x `scale` bytes in all. */
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
+/* Add readers and writers of its first mount, which ClickHouse does not keep. */
+void step_add_users(struct step_account *step);
 
 /* Give the step 8 x `scale` collective writes of 1 MiB and 2 x `scale` opens of MPI-IO, of which
  * `scale` processes called some before they were counted. */

@@ -64,6 +64,7 @@ static void test_round_trip(void **state)
 
     (void)state;
     step_make(&step, STEP_BATCH, NOW, 5);
+    step_add_users(&step);
     step.completeness.lost = 4;
     assert_int_equal(completeness_add(&step.completeness, "map-\"full\"", 4, 1 << IO_READ), 0);
     assert_int_equal(completeness_add(&job->completeness, "began-untracked", 1, 0), 0);
@@ -251,11 +252,13 @@ static void test_sums_hold_a_step_once(void **state)
 
     (void)state;
     step_make(&step, 0, NOW, 2);
+    step_add_users(&step);
     put_rows(job, &step, false);
     assert_int_equal(total_of("/scratch", IO_READ), 0);
     assert_int_equal(only_row().reads.requests, 2);
     step_account_clear(&step);
     step_make(&step, 0, NOW, 5);
+    step_add_users(&step);
     for (int i = 0; i < 3; i++)
         put_rows(job, &step, true);
     put_rows(job, &step, false);
