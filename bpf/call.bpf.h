@@ -177,8 +177,8 @@ static __always_inline bool task_is_outside(const struct task_record *task)
  * an inner one. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
 {
+    struct who who = {}; /* the verifier of EL 8 forgets that who_search() has filled it in */
     struct task_record *task;
-    struct who who;
 
     if (who_has_no_steps())
         return false;
