@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "collector/cgroup/peer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <poll.h>
@@ -41,26 +42,63 @@ static int read_owner(pid_t pid, uid_t uid, struct error *error)
     return error_set(error, -ESRCH, "the process that asked (%d) has ended", (int)pid);
 }
 
-int peer_check(int pidfd, struct error *error)
+/* Before Linux 5.3: the directory of the process in /proc. Its files cannot be read any more once
+ * the process has been reaped, even if its number is reused. The first thread may end before the
+ * others. */
+static bool has_ended(int directory)
 {
-    struct pollfd watched = {.fd = pidfd, .events = POLLIN};
+    _close_ int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+    char text[512], state;
+    const char *rest;
+    int threads;
 
-    return poll(&watched, 1, 0) == 0 ? 0
-                                     : error_set(error, -ESRCH, "the process that asked has ended");
+    n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[n < 0 ? 0 : n] = '\0';
+    rest = strrchr(text, ')'); /* the name before it may have anything in it */
+    if (!rest ||
+        sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+               &state, &threads) != 2)
+        return true;
+    return threads <= 1 && (state == 'Z' || state == 'X');
+}
+
+static int open_process(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    char name[64];
+
+    if (fd >= 0 || errno != ENOSYS)
+        return fd;
+    (void)snprintf(name, sizeof(name), "/proc/%d", (int)pid);
+    fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        errno = ESRCH;
+    return fd;
+}
+
+int peer_check(int process, struct error *error)
+{
+    struct pollfd watched = {.fd = process, .events = POLLIN};
+    struct stat st;
+    bool ended = fstat(process, &st) == 0 && S_ISDIR(st.st_mode) ? has_ended(process)
+                                                                 : poll(&watched, 1, 0) != 0;
+
+    return ended ? error_set(error, -ESRCH, "the process that asked has ended") : 0;
 }
 
 int peer_open(pid_t pid, uid_t uid, struct error *error)
 {
-    _close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    _close_ int process = open_process(pid);
     int r;
 
-    if (pidfd < 0)
+    if (process < 0)
         return error_errno(error, -errno, "cannot watch process %d", (int)pid);
     r = read_owner(pid, uid, error);
     /* It still runs, so what was read by its number belongs to this process. */
     if (!r)
-        r = peer_check(pidfd, error);
-    return r < 0 ? r : TAKE_FD(pidfd);
+        r = peer_check(process, error);
+    return r < 0 ? r : TAKE_FD(process);
 }
 
 /* --- the number ------------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ static void adopt_file(struct runs *runs, const char *name)
     run->runs = runs;
     run->owners = (struct peer_owners){PEER_NO_OWNER, PEER_NO_OWNER};
     run->over = true;
-    run->pidfd = -1;
+    run->process = -1;
     run->next = runs->list;
     runs->list = run;
     if (adopt(run, name) < 0) {

@@ -18,8 +18,8 @@ void run_leave(struct run *run)
     sampler_forget(run->runs->options.sampler, run->step);
     run->watch = sd_event_source_disable_unref(run->watch);
     run->timer = sd_event_source_disable_unref(run->timer);
-    cleanup_close(&run->pidfd);
-    run->pidfd = -1;
+    cleanup_close(&run->process);
+    run->process = -1;
 }
 
 void run_stop(struct run *run)

@@ -20,6 +20,8 @@
 #define RUNS_AN_OWNER 64
 /* After the counted process has ended, its parent has this long to request the account. */
 #define GRACE_US (60 * US_PER_S)
+/* How often it is looked at if its end cannot be polled for. */
+#define LOOK_US US_PER_S
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
@@ -128,12 +130,33 @@ static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-int run_watch(struct run *run, int pidfd, struct error *error)
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct run *run = arg;
+
+    (void)usec;
+    if (peer_check(run->process, NULL) < 0)
+        return on_client_exit(source, run->process, 0, run);
+    return sd_event_source_set_time_relative(source, LOOK_US);
+}
+
+/* Look once in a while. */
+static int watch_by_time(struct run *run)
+{
+    int r = sd_event_add_time_relative(run->runs->loop, &run->watch, CLOCK_MONOTONIC, LOOK_US,
+                                       US_PER_S, on_look, run);
+
+    return r < 0 ? r : sd_event_source_set_enabled(run->watch, SD_EVENT_ON);
+}
+
+int run_watch(struct run *run, int process, struct error *error)
 {
     int r;
 
-    run->pidfd = pidfd;
-    r = sd_event_add_io(run->runs->loop, &run->watch, run->pidfd, EPOLLIN, on_client_exit, run);
+    run->process = process;
+    r = sd_event_add_io(run->runs->loop, &run->watch, run->process, EPOLLIN, on_client_exit, run);
+    if (r == -EPERM) /* it cannot be polled: before Linux 5.3 */
+        r = watch_by_time(run);
     return r < 0 ? error_errno(error, r, "cannot watch the process that sent the request") : 0;
 }
 
@@ -145,14 +168,14 @@ struct start {
     struct hierarchy *hierarchy;
     struct request *request;
     pid_t pid;
-    int pidfd;
+    int process;
     char name[64];
     struct hierarchy_leaf leaf;
 };
 
 static void start_free(struct start *start)
 {
-    cleanup_close(&start->pidfd);
+    cleanup_close(&start->process);
     free(start);
 }
 
@@ -160,7 +183,7 @@ static void start_free(struct start *start)
 static int execute_start(struct store *store, void *arg, struct error *error)
 {
     struct start *start = arg;
-    int r = peer_check(start->pidfd, error);
+    int r = peer_check(start->process, error);
 
     (void)store;
     if (!r)
@@ -173,7 +196,7 @@ static int execute_start(struct store *store, void *arg, struct error *error)
 static int start_counting(struct run *run, struct start *start, struct error *error)
 {
     /* The process may have ended before it was moved. */
-    int r = peer_check(start->pidfd, error);
+    int r = peer_check(start->process, error);
 
     /* Since the request, it may have got into a step or another run. */
     if (!r)
@@ -183,7 +206,7 @@ static int start_counting(struct run *run, struct start *start, struct error *er
     if (r < 0)
         return r; /* the tick removes the cgroup once it is empty */
     run->over = false;
-    r = run_watch(run, TAKE_FD(start->pidfd), error);
+    r = run_watch(run, TAKE_FD(start->process), error);
     if (r < 0)
         run_stop(run);
     return r;
@@ -228,7 +251,7 @@ static void on_moved(int result, const struct error *error, void *arg)
 }
 
 /* Takes the descriptor. Returns NULL on out-of-memory. */
-static struct start *start_create(struct runs *runs, struct request *request, int *pidfd)
+static struct start *start_create(struct runs *runs, struct request *request, int *process)
 {
     struct start *start = calloc(1, sizeof(*start));
     struct run *run = calloc(1, sizeof(*run));
@@ -241,7 +264,7 @@ static struct start *start_create(struct runs *runs, struct request *request, in
     run->runs = runs;
     run->uid = request_uid(request);
     run->number = ++runs->last;
-    run->pidfd = -1;
+    run->process = -1;
     run->over = true; /* not counted yet */
     run->starting = true;
     run->next = runs->list;
@@ -250,7 +273,7 @@ static struct start *start_create(struct runs *runs, struct request *request, in
     start->hierarchy = runs->hierarchy;
     start->request = request;
     start->pid = request_pid(request);
-    start->pidfd = TAKE_FD(*pidfd);
+    start->process = TAKE_FD(*process);
     (void)snprintf(start->name, sizeof(start->name), "jobio-run-%" PRIu64, run->number);
     return start;
 }
@@ -282,16 +305,16 @@ static int start_run(struct runs *runs, struct request *request, struct error *e
 {
     pid_t pid = request_pid(request);
     uid_t uid = request_uid(request);
-    _close_ int pidfd = peer_open(pid, uid, error);
+    _close_ int process = peer_open(pid, uid, error);
     struct peer_owners owners = peer_owners(pid);
     struct start *start;
-    int r = pidfd < 0 ? pidfd : check_free(runs, pid, error);
+    int r = process < 0 ? process : check_free(runs, pid, error);
 
     if (!r)
         r = check_room(runs, uid, &owners, error);
     if (r < 0)
         return r;
-    start = start_create(runs, request, &pidfd);
+    start = start_create(runs, request, &process);
     if (!start)
         return error_set(error, -ENOMEM, "no memory for a run");
     start->run->owners = owners;

@@ -28,7 +28,7 @@ struct run {
     bool starting; /* the thread has it */
     bool over;     /* not counted (any more): only its cgroup exists */
     bool in_maps;  /* over, but its counters are still in the maps */
-    int pidfd;
+    int process;
     sd_event_source *watch, *timer;
 };
 
@@ -52,7 +52,7 @@ struct runs {
 bool run_has_path(const struct run *run, const char *path);
 /* Takes the descriptor of the process that sent the request. When it has ended, the account can be
  * requested for another minute; then the run ends. */
-int run_watch(struct run *run, int pidfd, struct error *error);
+int run_watch(struct run *run, int process, struct error *error);
 
 /* run_files.c: a file for each run, named by its number. */
 

@@ -3,15 +3,27 @@
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/cgroup/peer.h"
+#include "common/cleanup.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 static struct error error;
 static pid_t child;
@@ -178,6 +190,61 @@ static void test_the_login(void **state)
         skip(); /* the login uid is set already, or the kernel has none */
 }
 
+/* From here on, this process has no pidfd_open(2), as before Linux 5.3. */
+static void forbid_pidfd(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = ARRAY_SIZE(filter), .filter = filter};
+
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    assert_int_equal(syscall(SYS_pidfd_open, getpid(), 0), -1);
+    assert_int_equal(errno, ENOSYS);
+}
+
+static void *stay(void *arg)
+{
+    (void)pause();
+    return arg;
+}
+
+/* Also if the name looks like the rest of the line, and after the first thread has ended. */
+static void test_an_old_kernel(void **state)
+{
+    siginfo_t info;
+    pthread_t thread;
+    int fd;
+
+    (void)state;
+    forbid_pidfd();
+    end_child();
+    child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_NAME, ") Z 1 2");
+        if (pthread_create(&thread, NULL, stay, NULL) == 0)
+            pthread_exit(NULL);
+        _exit(1);
+    }
+    fd = peer_open(child, getuid(), &error);
+    assert_true(fd >= 0);
+    (void)usleep(100000);
+    assert_int_equal(peer_check(fd, &error), 0);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(peer_check(fd, &error), -ESRCH);
+    assert_int_equal(peer_open(child, getuid(), &error), -ESRCH);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(peer_check(fd, &error), -ESRCH);
+    assert_int_equal(peer_open(child, getuid(), &error), -ESRCH);
+    child = 0;
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_number, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_owner_of_namespaces, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_login, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_old_kernel, setup, teardown), /* the last one */
     };
 
     return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
