@@ -21,6 +21,7 @@ static void forget_sums(struct job_account *job)
     io_mounts_clear(&job->mounts);
     completeness_clear(&job->completeness);
     mpi_account_destroy(TAKE_PTR(job->mpi));
+    mpi_parts_clear(&job->mpi_parts);
     job->mounts = (struct io_mounts){0};
     job->completeness = (struct completeness){0};
     job->longest_wait_ns = 0;

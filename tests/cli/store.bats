@@ -212,6 +212,20 @@ open                         3         -        -      -   3.0 ms   1.0 ms" ]
     [ "$(jq 'has("mpi")' <<< "$out")" = false ]
 }
 
+@test "job --mpi of one step: only what is missing from this step" {
+    local db=$BATS_TEST_TMPDIR/jobio.db word
+    cp "$DB" "$db"
+    # Another node had a part of step 0, and did not count its MPI-IO.
+    sqlite3 "$db" "CREATE TEMP TABLE part AS SELECT * FROM step
+        WHERE step = 0 AND job_id = (SELECT id FROM job WHERE jobid = 123 AND restart = 1);
+        UPDATE part SET id = (SELECT max(id) + 1 FROM step), node = 'node2', mpi_incomplete = NULL;
+        INSERT INTO step SELECT * FROM part"
+    for word in "123 1" "123.0 1" "123.batch 0"; do
+        split jobio --store "$db" job "${word% *}" --json
+        [ "$(jq '[.mpi.incomplete[] | select(.cause == "not-counted-on-node").count] | add // 0' <<< "$out")" = "${word#* }" ]
+    done
+}
+
 @test "job --timeline: curves for every width and locale, and the numbers add up" {
     split jobio --store "$DB" job 123 --timeline
     expect 0
