@@ -13,17 +13,23 @@ static void roll_back(struct store *store)
     store->left_open = !sqlite3_get_autocommit(store->db);
 }
 
-static void end_left_open(struct store *store)
+/* Without it, what is written next would belong to the transaction that was given up. */
+static int end_left_open(struct store *store, struct error *error)
 {
     if (store->left_open)
         roll_back(store);
+    return store->left_open
+               ? error_set(error, -ENOMEM, "store \"%s\": no memory to end the last transaction",
+                           store->path)
+               : 0;
 }
 
 int store_begin(struct store *store, bool final, struct error *error)
 {
-    int r = 0;
+    int r = end_left_open(store, error);
 
-    end_left_open(store);
+    if (r < 0)
+        return r;
     /* SQLite changes the level only between transactions. */
     if (store->final != final)
         r = store_exec(store, final ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
@@ -87,10 +93,11 @@ static bool is_fatal(int r)
 int store_write(struct store *store, int (*write)(struct store *, const void *, struct error *),
                 const void *arg, struct error *error)
 {
+    int r = end_left_open(store, error);
     bool alone;
-    int r;
 
-    end_left_open(store);
+    if (r < 0)
+        return r;
     alone = sqlite3_get_autocommit(store->db) && !store->failed;
     r = alone ? store_begin(store, true, error) : 0;
     if (r == 0)
@@ -119,8 +126,11 @@ int store_write(struct store *store, int (*write)(struct store *, const void *, 
 
 int store_snapshot(struct store *store, bool *begun, struct error *error)
 {
-    end_left_open(store);
-    *begun = sqlite3_get_autocommit(store->db);
+    int r = end_left_open(store, error);
+
+    *begun = r == 0 && sqlite3_get_autocommit(store->db);
+    if (r < 0)
+        return r;
     return *begun ? store_exec(store, "BEGIN", error) : 0;
 }
 

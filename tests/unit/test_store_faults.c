@@ -267,6 +267,12 @@ static bool end_reading(struct store *store, bool expired)
     fault_arm(FAULT_SQLITE_MEMORY, 1);
     store_snapshot_end(store, begun);
     hit = fault_disarm();
+    if (hit) { /* and still not: nothing begins in the old transaction */
+        fault_arm(FAULT_SQLITE_MEMORY, 1);
+        assert_int_equal(store_snapshot(store, &begun, &error), -ENOMEM);
+        assert_true(fault_disarm());
+        assert_false(begun);
+    }
     assert_ok(store_snapshot(store, &begun, &error), error);
     assert_true(begun);
     store_snapshot_end(store, begun);
