@@ -41,5 +41,8 @@ double collective_share(const struct collective_writes *writes, const struct io_
 {
     uint64_t written = io_account_writes(&mount->io).bytes;
 
+    /* The calls are those of the job: most of what they wrote must be here. */
+    if ((double)written < COLLECTIVE_SHARE * (double)writes->bytes)
+        return 0;
     return written > writes->other ? (double)(written - writes->other) / (double)written : 0;
 }

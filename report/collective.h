@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The collective writes of MPI-IO of a job, and what reached its mounts of them. Pure functions. */
+/* The collective writes of MPI-IO of a job, and how much of them each mount received. Pure
+ * functions.
+ */
 #ifndef JOBIO_REPORT_COLLECTIVE_H
 #define JOBIO_REPORT_COLLECTIVE_H
 
 #include "common/job.h"
 
 struct collective_writes {
-    uint64_t calls; /* of all processes, that wrote more than a byte */
+    uint64_t calls; /* of all processes, those that wrote more than one byte */
     uint64_t bytes;
     double threads; /* inside these calls, on average over the run time */
     uint64_t other; /* bytes that the job wrote otherwise, at most */
@@ -16,7 +18,9 @@ struct collective_writes {
  * the job are incomplete, or they did not write through the kernel. */
 bool collective_writes_of(const struct job_account *job, struct collective_writes *ret);
 /* The part of the bytes written on the mount that collective calls wrote, at least. MPI-IO is not
- * counted by mount: everything that was written otherwise may be on this one. */
+ * counted by mount: everything that was written otherwise may be on this one. 0 if another mount
+ * may have received more than a tenth of what the calls wrote, because they are not known by mount.
+ */
 double collective_share(const struct collective_writes *writes, const struct io_mount *mount);
 /* From this share on, the requests on a mount are those of the collective calls. */
 #define COLLECTIVE_SHARE 0.9

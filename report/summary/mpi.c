@@ -186,7 +186,7 @@ static const struct io_mount *collective_mount(const struct job_account *job,
             most = m;
         }
     }
-    return most && most->users[IO_WRITERS].processes &&
+    return most && io_account_writes(&most->io).requests && most->users[IO_WRITERS].processes &&
                    collective_share(writes, most) >= COLLECTIVE_SHARE
                ? most
                : NULL;

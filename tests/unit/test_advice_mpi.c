@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Collective writes of MPI-IO and who writes for them: what the summary says, and when the rules
- * apply. */
+/* Collective writes of MPI-IO and who writes for them: what the summary reports, and when the
+ * rules apply. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
@@ -131,6 +131,33 @@ static void test_each_for_itself(void **state)
     check_silent(AGGREGATOR);
     check_sentence("64 processes made 6400 writes on /scratch, 4.0 KiB on average, for 6400 "
                    "collective writes (25.0 MiB): collective buffering did not combine them");
+    scratch()->users[IO_WRITERS].at_least = true;
+    check_silent(BUFFERING);
+}
+
+/* Half of the calls write on another mount: fewer requests than calls on each of them do not mean
+ * that calls were combined. */
+static void test_two_mounts(void **state)
+{
+    struct io_mount *other;
+
+    (void)state;
+    other = io_mounts_get(&job->mounts, "/other", "lustre", "fs", false);
+    assert_non_null(other);
+    wrote(CALLS / 2, CALLS / 2 * KIB(4), 1);
+    assert_int_equal(io_account_add(&other->io, &scratch()->io), 0);
+    other->users[IO_WRITERS] = scratch()->users[IO_WRITERS];
+    check_silent(BUFFERING);
+    check_silent(AGGREGATOR);
+    check_sentence(NULL);
+}
+
+/* As in a document that is not from jobio. */
+static void test_no_requests(void **state)
+{
+    (void)state;
+    io_account_op(&scratch()->io, IO_WRITE)->requests = 0;
+    check_sentence(NULL);
 }
 
 /* Four aggregators write 1 MiB at a time. */
@@ -269,7 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MPI_TEST(test_each_for_itself), MPI_TEST(test_combined),       MPI_TEST(test_large_calls),
         MPI_TEST(test_empty_calls),     MPI_TEST(test_one_aggregator), MPI_TEST(test_other_writes),
-        MPI_TEST(test_unknown),         MPI_TEST(test_one_writer),
+        MPI_TEST(test_unknown),         MPI_TEST(test_one_writer),     MPI_TEST(test_two_mounts),
+        MPI_TEST(test_no_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
