@@ -44,7 +44,7 @@ static int read_owner(pid_t pid, uid_t uid, struct error *error)
 
 /* Before Linux 5.3: the directory of the process in /proc. Its files cannot be read any more once
  * the process has been reaped, even if its number is reused. The first thread may end before the
- * others. */
+ * others. Other errors, such as too many open files, do not mean that it has ended. */
 static bool has_ended(int directory)
 {
     _close_ int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
@@ -53,13 +53,17 @@ static bool has_ended(int directory)
     const char *rest;
     int threads;
 
-    n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    text[n < 0 ? 0 : n] = '\0';
+    if (fd < 0)
+        return errno == ENOENT || errno == ESRCH;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return errno == ESRCH;
+    text[n] = '\0';
     rest = strrchr(text, ')'); /* the name before it may have anything in it */
     if (!rest ||
         sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
                &state, &threads) != 2)
-        return true;
+        return false;
     return threads <= 1 && (state == 'Z' || state == 'X');
 }
 

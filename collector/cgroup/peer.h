@@ -12,8 +12,9 @@
 #include "common/error.h"
 
 /* A descriptor of the process `pid`; the caller closes it. It is readable when the process has
- * ended; before Linux 5.3 it is a directory that cannot be polled, and only peer_check() tells the
- * end. -ESRCH: the process is gone. -EPERM: not all of its user ids are `uid`. */
+ * ended; before Linux 5.3 it is a directory that cannot be polled, and only peer_check() reports
+ * that the process has ended. -ESRCH: the process is gone. -EPERM: not all of its user ids are
+ * `uid`. */
 int peer_open(pid_t pid, uid_t uid, struct error *error);
 /* 0: the process still runs, so its number has not been reused since peer_open(). Else -ESRCH. */
 int peer_check(int process, struct error *error);

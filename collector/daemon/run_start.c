@@ -20,8 +20,8 @@
 #define RUNS_AN_OWNER 64
 /* After the counted process has ended, its parent has this long to request the account. */
 #define GRACE_US (60 * US_PER_S)
-/* How often it is looked at if its end cannot be polled for. */
-#define LOOK_US US_PER_S
+/* Between two checks whether a process has ended that cannot be polled. */
+#define CHECK_US US_PER_S
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
@@ -130,21 +130,22 @@ static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void
     return 0;
 }
 
-static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+/* If the next check cannot be planned, the run ends as if the process had ended. */
+static int on_check(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct run *run = arg;
 
     (void)usec;
-    if (peer_check(run->process, NULL) < 0)
+    if (peer_check(run->process, NULL) < 0 ||
+        sd_event_source_set_time_relative(source, CHECK_US) < 0)
         return on_client_exit(source, run->process, 0, run);
-    return sd_event_source_set_time_relative(source, LOOK_US);
+    return 0;
 }
 
-/* Look once in a while. */
 static int watch_by_time(struct run *run)
 {
-    int r = sd_event_add_time_relative(run->runs->loop, &run->watch, CLOCK_MONOTONIC, LOOK_US,
-                                       US_PER_S, on_look, run);
+    int r = sd_event_add_time_relative(run->runs->loop, &run->watch, CLOCK_MONOTONIC, CHECK_US,
+                                       US_PER_S, on_check, run);
 
     return r < 0 ? r : sd_event_source_set_enabled(run->watch, SD_EVENT_ON);
 }

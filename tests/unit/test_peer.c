@@ -13,7 +13,9 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,6 +215,40 @@ static void *stay(void *arg)
     return arg;
 }
 
+/* Wait until the first thread of the child has ended. */
+static void await_zombie(void)
+{
+    char path[64], line[512] = "";
+    const char *state = NULL;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+    for (int i = 0; i < 5000 && !(state && !strncmp(state, ") Z", 3)); i++) {
+        FILE *file = fopen(path, "re");
+
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof(line), file));
+        fclose(file);
+        state = strrchr(line, ')');
+        (void)usleep(1000);
+    }
+    assert_true(state && !strncmp(state, ") Z", 3));
+}
+
+/* No more files can be opened. Returns what peer_check() does then. */
+static int check_without_files(int fd)
+{
+    struct rlimit limit, none;
+    int r;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    r = peer_check(fd, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return r;
+}
+
 /* Also if the name looks like the rest of the line, and after the first thread has ended. */
 static void test_an_old_kernel(void **state)
 {
@@ -232,8 +268,9 @@ static void test_an_old_kernel(void **state)
     }
     fd = peer_open(child, getuid(), &error);
     assert_true(fd >= 0);
-    (void)usleep(100000);
+    await_zombie();
     assert_int_equal(peer_check(fd, &error), 0);
+    assert_int_equal(check_without_files(fd), 0);
     (void)kill(child, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
     assert_int_equal(peer_check(fd, &error), -ESRCH);
