@@ -165,7 +165,6 @@ struct lost_record {
 #define SLICE_LOG2 32
 #define SLICES 8
 #define SLICE_UNIT_LOG2 20 /* 1 ms: the unit of waits in slices, which are rounded down */
-#define SLICE_UNITS (1 << (SLICE_LOG2 - SLICE_UNIT_LOG2))
 
 /* The time that a thread spent in calls. */
 struct wait {

@@ -54,7 +54,7 @@ static __noinline int slice_add(struct wait *wait, struct account_value *value, 
         early = time_ns > inside ? time_ns - inside : 0;
         units = wait_units(early);
         if (wait->since >> 32 == (now - time_ns) >> SLICE_LOG2)
-            units += slice_wait(wait, before, SLICE_UNITS);
+            units += slice_wait(wait, before, wait_units((__u32)(now - time_ns)));
         if (early)
             slice_raise(value, slice - 1, units);
         wait->since = slice << 32 | wait_units(before + early);
