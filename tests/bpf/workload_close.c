@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -253,18 +254,17 @@ static void do_locks_flock(void)
     do_close(HERE, second);
 }
 
+/* The thread sleeps only in flock(2), so that its sleep shows where it is. */
 struct waiter {
     int fd;
-    pid_t thread;
-    pthread_barrier_t started;
+    atomic_int thread; /* its id; 0: it has not started */
 };
 
 static void *wait_for_lock(void *arg)
 {
     struct waiter *waiter = arg;
 
-    waiter->thread = (pid_t)syscall(SYS_gettid);
-    pthread_barrier_wait(&waiter->started);
+    waiter->thread = (int)syscall(SYS_gettid);
     WELL(HERE, IO_LOCK, flock(waiter->fd, LOCK_EX));
     return NULL;
 }
@@ -272,18 +272,18 @@ static void *wait_for_lock(void *arg)
 /* While a thread waits for a lock, its descriptor becomes one of a file on the second directory. */
 static void do_locks_replaced(void)
 {
-    struct waiter waiter;
+    struct waiter waiter = {0};
     pthread_t thread;
     int first, other;
 
-    MUST(-pthread_barrier_init(&waiter.started, NULL, 2));
     begin();
     first = do_open(HERE, IN("file"), FLAGS);
     waiter.fd = do_open(HERE, IN("file"), FLAGS);
     other = do_open(place_at(1), at(1, "file"), FLAGS);
     WELL(HERE, IO_LOCK, flock(first, LOCK_EX));
     MUST(-pthread_create(&thread, NULL, wait_for_lock, &waiter));
-    pthread_barrier_wait(&waiter.started);
+    while (!waiter.thread)
+        usleep(1000);
     await_sleep(waiter.thread);
     MUST(dup2(other, waiter.fd));
     WELL(HERE, IO_LOCK, flock(first, LOCK_UN));
