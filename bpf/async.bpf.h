@@ -65,7 +65,8 @@ static __always_inline bool async_set_super(struct call *call, struct file *file
     return true;
 }
 
-/* Note the user of a call whose thread is not the current one. The mount has its record now. */
+/* Note the user of a call whose thread is not the current one, after the call was counted: that
+ * creates the record of the mount. */
 static __always_inline void async_note_user(const struct call *call, __u64 ids, __u64 starts)
 {
     users_note(call->who.key, account_where(call, 0), ids, starts);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who reads and writes on a mount. A thread is noted where its first request of an operation takes
- * the slow path for want of a hint (bpf/account.bpf.h), so that later requests cost nothing. User
- * space counts the elements. If there is no room for one, the mount is marked: the count is then
- * too low.
+ * Who reads and writes on a mount. A thread is noted where its request finds no hint
+ * (bpf/account.bpf.h), so that its later requests cost nothing; asynchronous requests have no hints
+ * and look the thread up each time. User space counts the elements. If an element finds no room,
+ * the mount is marked: the count is then too low.
  *
- * A thread is its id and the time of its start, because ids are reused; a process is its first
- * thread. Each member of the value is set by a plain store of 1, so no two CPUs can count twice.
+ * A thread is identified by its id and the time when it was started, because ids are reused; a
+ * process by its first thread. Each member of the value is set by a plain store of 1, so no two
+ * CPUs can count twice.
  */
 #ifndef JOBIO_BPF_USERS_H
 #define JOBIO_BPF_USERS_H
@@ -34,7 +35,7 @@ static __always_inline bool user_has_room(__u64 step, const struct mount_record 
     return mount->users < JOBIO_MOUNT_USERS && share_has_room(step, SHARE_USERS);
 }
 
-/* Returns the element of the key; creates it if there is none. NULL if there is no room. */
+/* Returns the element of the key, which is created if needed. NULL: there is no room. */
 static __always_inline struct user_value *user_get(__u64 step, const struct user_key *key,
                                                    struct mount_record *mount)
 {

@@ -55,8 +55,8 @@ enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
     (((1ull << IO_OP_COUNT) - (1ull << IO_OP_FIRST_META)) & ~(1ull << IO_CLOSE | 1ull << IO_LOCK))
 #define IO_CACHE (1ull << IO_OP_COUNT)
 
-/* The operations of which a process that makes them is a reader or a writer of the mount. A clone
- * moves no data. */
+/* A process that makes one of these is a reader, or a writer, of the mount. A clone moves no data.
+ */
 #define IO_READS (1ull << IO_READ | 1ull << IO_COPY_READ | 1ull << IO_MMAP_READ)
 #define IO_WRITES (1ull << IO_WRITE | 1ull << IO_COPY_WRITE | 1ull << IO_MMAP_WRITE)
 enum io_user_kind { IO_READERS, IO_WRITERS, IO_USER_KINDS };

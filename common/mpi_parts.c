@@ -81,10 +81,11 @@ void mpi_parts_unite(struct mpi_parts *parts, uint32_t het, uint32_t step)
 {
     bool found;
     size_t at = find(parts, het, step, &found);
-    struct mpi_part *part = &parts->items[at];
+    struct mpi_part *part;
 
     if (!found)
         return;
+    part = &parts->items[at];
     part->uncounted = !part->counted;
     part->counted = !part->uncounted;
 }

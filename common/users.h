@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How many processes and threads read and wrote on a mount. */
+/* How many processes and threads read and wrote on a mount. Users are these, not uids. */
 #ifndef JOBIO_COMMON_USERS_H
 #define JOBIO_COMMON_USERS_H
 

@@ -29,9 +29,9 @@ void shares_set(struct jobio_bpf *skel)
     limits[SHARE_CACHES] = divide(caches, steps, JOBIO_FIRST_MOUNTS);
     limits[SHARE_ERRNOS] = divide(errnos / 4 * 3, steps, errnos * 3 / 8 / steps);
     limits[SHARE_OTHER_ERRNOS] = divide(errnos / 4, steps, errnos / 8 / steps);
-    /* A single step may have many calls in flight, and they end soon. */
     limits[SHARE_USERS] = divide(JOBIO_MAX_USERS, steps, JOBIO_MAX_USERS / 2 / steps);
     limits[SHARE_USERS].part = 1; /* a single step may use many processes */
+    /* A single step may have many calls in flight, and they end soon. */
     limits[SHARE_AIO] = (struct share_limit){.pool = JOBIO_MAX_AIO, .part = 1};
     memcpy((void *)skel->rodata->share_limits, limits, sizeof(limits));
 }

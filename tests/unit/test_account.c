@@ -453,7 +453,7 @@ static struct io_counter *counted(struct io_account *io, enum io_op op, uint64_t
     return c;
 }
 
-/* Look-ups that found nothing, readlink of what is no link (EINVAL) and locks of others are not
+/* Look-ups that found nothing, readlink of other files (EINVAL) and locks of others are not
  * failures, and fsync is not metadata, to people. */
 static void test_shown(void **state)
 {
