@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/proc_stat.h"
 
 /* The headers of EL 8 do not have it. Its kernel does not have the call either. */
 #ifndef SYS_pidfd_open
@@ -48,10 +49,10 @@ static int read_owner(pid_t pid, uid_t uid, struct error *error)
 static bool has_ended(int directory)
 {
     _close_ int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
+    char text[1024];
+    const char *state;
+    uint64_t threads;
     ssize_t n;
-    char text[512], state;
-    const char *rest;
-    int threads;
 
     if (fd < 0)
         return errno == ENOENT || errno == ESRCH;
@@ -59,12 +60,9 @@ static bool has_ended(int directory)
     if (n < 0)
         return errno == ESRCH;
     text[n] = '\0';
-    rest = strrchr(text, ')'); /* the name before it may have anything in it */
-    if (!rest ||
-        sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
-               &state, &threads) != 2)
-        return false;
-    return threads <= 1 && (state == 'Z' || state == 'X');
+    state = proc_stat_field(text, PROC_STAT_STATE);
+    return proc_stat_number(text, PROC_STAT_THREADS, &threads) == 0 && threads <= 1 &&
+           (*state == 'Z' || *state == 'X');
 }
 
 static int open_process(pid_t pid)

@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_stat.h"
 
 /* Tables at a time; each one that is being read is an open file. */
 #define SPACES 32
@@ -67,24 +68,17 @@ static uint64_t space_of_pid(const struct namespaces *namespaces, uint32_t pid)
     return ino ? ino : 1ull << 63 | pid;
 }
 
-/* Field 22 of /proc/PID/stat; the second one, in brackets, may hold anything. */
 static struct task task_of(const struct namespaces *namespaces, uint32_t pid)
 {
     struct task task = {.pid = pid};
-    char path[PATH_MAX], text[1024] = "", *at;
+    char path[PATH_MAX], text[1024] = "";
     _fclose_ FILE *file = NULL;
-    unsigned long long born;
 
     (void)snprintf(path, sizeof(path), "%s/%u/stat", namespaces->proc, pid);
     file = fopen(path, "re");
     if (!file || !fread(text, 1, sizeof(text) - 1, file))
         return task;
-    at = strrchr(text, ')');
-    if (at && sscanf(at + 1,
-                     " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                     "%*s %*s %llu",
-                     &born) == 1)
-        task.born = born;
+    (void)proc_stat_number(text, PROC_STAT_START, &task.born);
     return task;
 }
 
