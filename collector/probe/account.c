@@ -203,18 +203,25 @@ static int add_value(const void *key, const void *value, void *arg)
     return 0;
 }
 
+/* *ret is NULL if the pass leaves the step out. 0 or -ENOMEM. */
+static int pass_tally(struct pass *pass, uint32_t step, uint64_t dev, struct tally **ret)
+{
+    *ret = NULL;
+    if (!pass_has(pass, step))
+        return 0;
+    *ret = tally_get(pass->probe, step, dev);
+    return *ret ? 0 : -ENOMEM;
+}
+
 static int add_cache(const void *key, const void *value, void *arg)
 {
     const struct cache_key *at = key;
     const struct cache_value *from = value;
-    struct pass *pass = arg;
     struct tally *tally;
+    int r = pass_tally(arg, at->step, DEV_OF(at), &tally);
 
-    if (!pass_has(pass, at->step))
-        return 0;
-    tally = tally_get(pass->probe, at->step, DEV_OF(at));
-    if (!tally)
-        return -ENOMEM;
+    if (r < 0 || !tally)
+        return r;
     tally->cache.miss_bytes += from->miss_bytes;
     for (int fill = 0; fill < IO_FILL_COUNT; fill++)
         tally->cache.fill_bytes[fill] += from->fill_bytes[fill];
@@ -225,14 +232,11 @@ static int add_user(const void *key, const void *value, void *arg)
 {
     const struct user_key *at = key;
     const struct user_value *from = value;
-    struct pass *pass = arg;
     struct tally *tally;
+    int r = pass_tally(arg, at->step, DEV_OF(at), &tally);
 
-    if (!pass_has(pass, at->step))
-        return 0;
-    tally = tally_get(pass->probe, at->step, DEV_OF(at));
-    if (!tally)
-        return -ENOMEM;
+    if (r < 0 || !tally)
+        return r;
     for (int kind = 0; kind < IO_USER_KINDS; kind++) {
         tally->users[kind].threads += from->thread[kind];
         tally->users[kind].processes += from->process[kind];
@@ -244,14 +248,11 @@ static int add_missed_users(const void *key, const void *value, void *arg)
 {
     const struct mount_key *at = key;
     const struct mount_record *from = value;
-    struct pass *pass = arg;
     struct tally *tally;
+    int r = pass_tally(arg, at->step, DEV_OF(at), &tally);
 
-    if (!pass_has(pass, at->step))
-        return 0;
-    tally = tally_get(pass->probe, at->step, DEV_OF(at));
-    if (!tally)
-        return -ENOMEM;
+    if (r < 0 || !tally)
+        return r;
     for (int kind = 0; kind < IO_USER_KINDS; kind++)
         tally->users[kind].at_least = from->missed[kind];
     return 0;
