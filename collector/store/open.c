@@ -93,14 +93,12 @@ static int writer_check(struct store *store, struct error *error)
     return pragma_expect(store, "PRAGMA quick_check(1)", "ok", -EMEDIUMTYPE, error);
 }
 
-/* Many pragmas expire all prepared statements. */
+/* At the end of opening: many pragmas expire all prepared statements. */
 static int prepare_rollback(struct store *store, struct error *error)
 {
-    int rc;
+    int rc = sqlite3_prepare_v3(store->db, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT,
+                                &store->rollback, NULL);
 
-    (void)sqlite3_finalize(TAKE_PTR(store->rollback));
-    rc = sqlite3_prepare_v3(store->db, "ROLLBACK", -1, SQLITE_PREPARE_PERSISTENT, &store->rollback,
-                            NULL);
     return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "prepare the end of transactions");
 }
 
@@ -122,8 +120,6 @@ static int writer_prepare(struct store *store, bool empty, struct error *error)
                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000;",
                        error);
     if (r == 0)
-        r = prepare_rollback(store, error);
-    if (r == 0)
         r = writer_check(store, error);
     store->final = true;
     return r;
@@ -137,7 +133,7 @@ static int db_open(struct store *store, const char *name, int flags, struct erro
         rc = sqlite3_busy_timeout(store->db, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_extended_result_codes(store->db, 1);
-    return rc == SQLITE_OK ? prepare_rollback(store, error) : store_error(store, error, rc, "open");
+    return rc == SQLITE_OK ? 0 : store_error(store, error, rc, "open");
 }
 
 /* A file name as a URI: quotes '?', '#' and '%'. */
