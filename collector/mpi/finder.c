@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
+#include "common/proc_stat.h"
 #include "common/text.h"
 
 /* A process is looked at 1 ms after an exec, and then after twice the time, until this. */
@@ -23,6 +24,9 @@
 
 /* Of a step; the others are counted. Their names are from users, and reports keep them. */
 #define MAX_NAMED 16
+/* Between two looks at the room for processes, which takes less than a millisecond. A process lives
+ * for tens of milliseconds at least, as MPI does at its start. */
+#define CLEAN_NS (2 * NS_PER_S)
 /* Looks that are later than this may have come after the end of a process, or of a step. */
 #define LATE_NS NS_PER_S
 
@@ -53,6 +57,7 @@ struct uncovered {
 struct mpi_finder {
     struct mpi_probe *probe;
     struct mpi_files *files;
+    uint64_t clean_ns; /* CLOCK_MONOTONIC: no look at the room for processes before */
     /* For changes to what follows, which mpi_finder_read() reads from another thread. */
     pthread_mutex_t mutex;
     struct process *processes;
@@ -249,7 +254,6 @@ static int start_ticks(uint32_t pid, uint64_t *ret)
 {
     _fclose_ FILE *file = NULL;
     char path[64], line[1024];
-    const char *rest;
 
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
     file = fopen(path, "re");
@@ -257,13 +261,7 @@ static int start_ticks(uint32_t pid, uint64_t *ret)
         return errno == ESRCH ? -ENOENT : -errno;
     if (!fgets(line, sizeof(line), file))
         return ferror(file) && errno == ESRCH ? -ENOENT : -EIO;
-    rest = strrchr(line, ')');
-    return rest && sscanf(rest,
-                          ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                          " %*s %*s %" SCNu64,
-                          ret) == 1
-               ? 0
-               : -EIO;
+    return proc_stat_number(line, PROC_STAT_START, ret) < 0 ? -EIO : 0;
 }
 
 static uint64_t tick_ns(void)
@@ -438,31 +436,40 @@ static bool has_ended(const struct mpi_process *process)
     return r == -ENOENT || (r == 0 && ticks != process->start_ns / tick_ns());
 }
 
-/* What it may have called before it was seen is counted by the programs, now and later. */
-static void note_reported(struct mpi_finder *finder, const struct mpi_process *ended)
+/* mpi_probe_knows() is about to forget it: the programs have its MPI, and have counted whether it
+ * was late. */
+static void note_known(struct mpi_finder *finder, const struct mpi_process *ended)
 {
     struct process *process = find_process(finder, ended->step, ended->pid);
 
-    if (!process || !process->late)
+    if (!process)
         return;
     (void)pthread_mutex_lock(&finder->mutex);
+    process->found = true;
     process->late = false;
     (void)pthread_mutex_unlock(&finder->mutex);
+}
+
+static void forget_known(struct mpi_finder *finder, const struct mpi_process *processes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!has_ended(&processes[i]))
+            continue;
+        note_known(finder, &processes[i]);
+        mpi_probe_forget(finder->probe, &processes[i]);
+    }
 }
 
 void mpi_finder_clean(struct mpi_finder *finder)
 {
     _free_ struct mpi_process *processes = NULL;
-    size_t n = 0;
+    size_t n, room;
 
-    if (mpi_probe_processes(finder->probe, &processes, &n, NULL) < 0)
-        return; /* the next time */
-    for (size_t i = 0; i < n; i++) {
-        if (!has_ended(&processes[i]))
-            continue;
-        note_reported(finder, &processes[i]);
-        mpi_probe_forget(finder->probe, &processes[i]);
-    }
+    if (clock_ns(CLOCK_MONOTONIC) < finder->clean_ns)
+        return;
+    if (mpi_probe_processes(finder->probe, &processes, &n, &room, NULL) == 0 && n > room / 2)
+        forget_known(finder, processes, n);
+    finder->clean_ns = clock_ns(CLOCK_MONOTONIC) + CLEAN_NS;
 }
 
 void mpi_finder_forget(struct mpi_finder *finder, uint32_t step)

@@ -36,8 +36,8 @@ bool mpi_finder_look(struct mpi_finder *finder);
  * late. Sorts `pids`. */
 void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
 
-/* If there is little room left for processes in the programs, make them forget those that have
- * ended. */
+/* If less than half of the room for processes is left in the programs, make them forget those that
+ * have ended. Call it often, after mpi_finder_exec(): only some calls look. */
 void mpi_finder_clean(struct mpi_finder *finder);
 
 /* Forget a step and its processes. */

@@ -20,9 +20,6 @@
 /* Between two attempts to load the programs: the first pause, and the longest one. */
 #define LOAD_PAUSE_NS NS_PER_S
 #define LOAD_PAUSE_MAX_NS (300 * NS_PER_S)
-/* Between two looks at the room for processes, which takes less than a millisecond. A process lives
- * for tens of milliseconds at least, as MPI does at its start. */
-#define CLEAN_NS (2 * NS_PER_S)
 /* How long the end of jobiod is delayed by a thread that hangs. */
 #define JOIN_S 5
 
@@ -42,7 +39,6 @@ struct mpi_watcher {
         unused_ns;    /* CLOCK_MONOTONIC: when the thread saw no step any more; 0: there are some */
     uint64_t load_ns; /* CLOCK_MONOTONIC: no attempt of the thread to load before */
     uint64_t load_pause_ns; /* since the last one */
-    uint64_t clean_ns;      /* CLOCK_MONOTONIC: no look at the room for processes before */
     pthread_t thread;
     bool started;
     int wake_fd;
@@ -189,17 +185,6 @@ static bool is_wanted(struct mpi_watcher *watcher)
     return due == UINT64_MAX || (watcher->finder && due > clock_ns(CLOCK_MONOTONIC));
 }
 
-/* Only when the thread is awake: processes wake it when they execute a program, and readings. */
-static void clean(struct mpi_watcher *watcher)
-{
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-    if (now < watcher->clean_ns)
-        return;
-    mpi_finder_clean(watcher->finder);
-    watcher->clean_ns = clock_ns(CLOCK_MONOTONIC) + CLEAN_NS;
-}
-
 /* Returns whether there may be more to do. */
 static bool pass(struct mpi_watcher *watcher)
 {
@@ -215,8 +200,8 @@ static bool pass(struct mpi_watcher *watcher)
     (void)pthread_mutex_lock(&watcher->mutex);
     add_to_map(watcher);
     (void)pthread_mutex_unlock(&watcher->mutex);
-    clean(watcher);
     (void)mpi_probe_execs(watcher->mpi, mpi_finder_exec, watcher->finder, &(struct error){0});
+    mpi_finder_clean(watcher->finder);
     return mpi_finder_look(watcher->finder);
 }
 

@@ -241,17 +241,18 @@ static int read_processes(int map, struct process_list *list)
 }
 
 int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
-                        struct error *error)
+                        size_t *room, struct error *error)
 {
     const struct bpf_map *map = mpi->skel->maps.mpi_processes;
-    size_t room = bpf_map__max_entries(map);
-    _free_ struct mpi_process *items = malloc(room * sizeof(*items));
-    struct process_list list = {.items = items, .room = room};
+    size_t max = bpf_map__max_entries(map);
+    _free_ struct mpi_process *items = malloc(max * sizeof(*items));
+    struct process_list list = {.items = items, .room = max};
     int r = items ? read_processes(bpf_map__fd(map), &list) : -ENOMEM;
 
     if (r < 0)
         return error_errno(error, r, "cannot list the processes with MPI");
-    *n = list.n > room / 2 ? list.n : 0;
+    *n = list.n;
+    *room = max;
     *ret = TAKE_PTR(items);
     return 0;
 }

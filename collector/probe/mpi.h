@@ -56,9 +56,9 @@ struct mpi_process {
     uint32_t step, pid;
     uint64_t start_ns; /* CLOCK_BOOTTIME */
 };
-/* List them if they take up more than half of the room for them; else *n is 0. free() *ret. */
+/* List them. *room: how many the programs can remember. free() *ret. */
 int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
-                        struct error *error);
+                        size_t *room, struct error *error);
 /* Make room: forget a process that has ended. One with the same pid that was started later is not
  * forgotten. */
 void mpi_probe_forget(struct mpi_probe *mpi, const struct mpi_process *process);

@@ -319,12 +319,12 @@ bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
 }
 
 int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
-                        struct error *error)
+                        size_t *room, struct error *error)
 {
     (void)mpi;
     (void)error;
     *ret = NULL;
-    *n = 0;
+    *n = *room = 0;
     return 0;
 }
 

@@ -65,6 +65,7 @@ int watch_mpi_look(struct watch_mpi *mpi, struct error *error)
 {
     int rc = mpi_probe_execs(mpi->probe, mpi_finder_exec, mpi->finder, error);
 
+    mpi_finder_clean(mpi->finder);
     while (rc == 0 && mpi_finder_look(mpi->finder))
         ;
     return rc;

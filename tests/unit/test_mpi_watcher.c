@@ -22,6 +22,7 @@
 #include "collector/probe/mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc_stat.h"
 #include "tests/unit/mpi_process.h"
 
 struct mpi_probe {
@@ -41,7 +42,7 @@ static struct {
 
 /* The processes in the map, all of which the programs have seen start MPI. */
 static struct mpi_process seen[4];
-static size_t n_seen;
+static size_t n_seen, room;
 
 /* Files that a process has mapped cannot be opened; 0: they can. */
 static int map_files_error;
@@ -64,11 +65,14 @@ int open(const char *path, int flags, ...)
 
 int mpi_probe_create(struct mpi_probe **ret, const struct probe *probe, struct error *error)
 {
+    bool fails;
+
     (void)probe;
     (void)pthread_mutex_lock(&fake.gate);
     (void)pthread_mutex_unlock(&fake.gate);
+    fails = fake.fails; /* before a test sees the attempt */
     fake.attempts++;
-    if (fake.fails)
+    if (fails)
         return error_set(error, -ENOTSUP, "this kernel is too old");
     *ret = calloc(1, sizeof(**ret));
     (*ret)->fd = eventfd(0, EFD_CLOEXEC);
@@ -146,13 +150,14 @@ bool mpi_probe_knows(const struct mpi_probe *mpi, uint32_t step, uint32_t pid)
 }
 
 int mpi_probe_processes(const struct mpi_probe *mpi, struct mpi_process **ret, size_t *n,
-                        struct error *error)
+                        size_t *max, struct error *error)
 {
     (void)mpi;
     (void)error;
     *ret = calloc(n_seen + 1, sizeof(**ret));
     memcpy(*ret, seen, n_seen * sizeof(**ret));
     *n = n_seen;
+    *max = room;
     return 0;
 }
 
@@ -181,6 +186,8 @@ static int reset(void **state)
     (void)state;
     fake.added = fake.removed = fake.attempts = 0;
     fake.fails = fake.full = fake.knows = false;
+    n_seen = 0;
+    room = ARRAY_SIZE(seen);
     return 0;
 }
 
@@ -426,12 +433,11 @@ static void test_unopened_files(void **state)
 static uint64_t own_start_ns(void)
 {
     _fclose_ FILE *file = fopen("/proc/self/stat", "re");
-    unsigned long long ticks = 0;
-    char line[1024], *rest = fgets(line, sizeof(line), file);
+    uint64_t ticks = 0;
+    char line[1024];
 
-    for (int field = 2; rest && field < 22; field++)
-        rest = strchr(field == 2 ? strrchr(rest, ')') : rest + 1, ' ');
-    assert_int_equal(sscanf(rest, " %llu", &ticks), 1);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_int_equal(proc_stat_number(line, PROC_STAT_START, &ticks), 0);
     return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
@@ -458,7 +464,41 @@ static void test_ended_processes(void **state)
     assert_int_equal(seen[0].step, 20);
     assert_int_equal(seen[0].pid, self);
     mpi_finder_destroy(finder);
-    n_seen = 0;
+}
+
+/* While more than half of the room is left, nothing is forgotten. */
+static void test_room_is_left(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+
+    (void)state;
+    assert_non_null(finder);
+    seen[n_seen++] = (struct mpi_process){23, 0x7fffffff, NS_PER_S};
+    seen[n_seen++] = (struct mpi_process){23, 0x7ffffffe, NS_PER_S};
+    mpi_finder_clean(finder);
+    assert_int_equal(n_seen, 2);
+    mpi_finder_destroy(finder);
+}
+
+/* A process that the programs forget because it has ended was not overlooked. */
+static void test_forgotten_in_time(void **state)
+{
+    const uint32_t pid = 0x7fffffff;
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+
+    (void)state;
+    assert_non_null(finder);
+    room = 1;
+    seen[n_seen++] = (struct mpi_process){24, pid, NS_PER_S};
+    mpi_finder_exec(24, pid, clock_ns(CLOCK_MONOTONIC) - 2 * NS_PER_S, finder);
+    mpi_finder_clean(finder);
+    assert_int_equal(n_seen, 0);
+    assert_int_equal(causes_of(finder, 24), 0);
+    assert_true(mpi_finder_look(finder));
+    assert_int_equal(causes_of(finder, 24), 0);
+    mpi_finder_destroy(finder);
 }
 
 /* The thread does it, while the step runs. */
@@ -471,6 +511,7 @@ static void test_clean(void **state)
     (void)state;
     assert_non_null(watcher);
     (void)pthread_mutex_lock(&fake.gate);
+    room = 1;
     seen[n_seen++] = (struct mpi_process){22, 0x7fffffff, NS_PER_S};
     (void)mpi_watcher_add(watcher, 22);
     (void)pthread_mutex_unlock(&fake.gate);
@@ -497,11 +538,12 @@ static void test_late_again(void **state)
     usleep(10000);
     while (mpi_finder_look(finder))
         ;
-    if (fake.links == links) { /* only root may open the file of another process */
+    if (geteuid() != 0) { /* only root may open the file of another process */
         mpi_finder_destroy(finder);
         (void)kill(pid, SIGKILL);
         skip();
     }
+    assert_true(fake.links > links);
     mpi_finder_forget(finder, 13); /* the probes were attached after its start */
     mpi_finder_exec(14, pids[0], clock_ns(CLOCK_MONOTONIC), finder);
     usleep(10000);
@@ -549,6 +591,8 @@ int main(void)
         cmocka_unit_test_setup(test_late, reset),
         cmocka_unit_test_setup(test_unopened_files, reset),
         cmocka_unit_test_setup(test_ended_processes, reset),
+        cmocka_unit_test_setup(test_room_is_left, reset),
+        cmocka_unit_test_setup(test_forgotten_in_time, reset),
         cmocka_unit_test_setup(test_clean, reset),
         cmocka_unit_test_setup(test_late_again, reset),
         cmocka_unit_test_setup(test_many, reset),
