@@ -214,6 +214,7 @@ struct mpi_result {
     bool continues;
     bool failed;
     bool known;
+    bool impossible; /* the status reports more bytes than the call can have */
     bool requested; /* `bytes` were asked for, not reported by a status */
     __u64 time_ns;
     __u64 before_ns; /* in the first function */
@@ -231,6 +232,7 @@ static __always_inline void mpi_find_bytes(const struct mpi_call_record *call,
 
     if (function->status != MPI_NONE && mpi_status_bytes(call, &result->bytes)) {
         result->known = result->bytes <= (has_most ? most : MPI_MAX_BYTES);
+        result->impossible = !result->known;
     } else {
         result->known = result->requested = has_most;
         result->bytes = most;
@@ -289,7 +291,7 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
     }
     if (begun) {
         result->before_ns = begun->time_ns;
-        if (!result->known) {
+        if (!result->known && !result->impossible) {
             result->known = begun->known;
             result->requested = true;
             result->bytes = begun->bytes;

@@ -162,8 +162,8 @@ char *summary_mpi_unknown(const struct mpi_account *account)
 
     for (int i = 0; i < MPI_CLASS_COUNT; i++)
         add_saturating(&unknown, account->classes[i].unknown_calls);
-    return unknown ? text_format("without the bytes of %s calls that have no status, and a type "
-                                 "whose size only the library knows",
+    return unknown ? text_format("without the bytes of %s calls: neither their status nor their "
+                                 "type says how many",
                                  units_count(unknown, buf))
                    : NULL;
 }

@@ -31,7 +31,7 @@ run_ranks() {
     local options=()
     [ "$mpi" = mpich ] || options=(--oversubscribe)
     rm -f "$D/file"
-    "mpirun.$mpi" "${options[@]}" -n $RANKS "$@"
+    timeout 120 "mpirun.$mpi" "${options[@]}" -n $RANKS "$@"
 }
 
 # count SCRIPT: the document in $D/json, what truth.c counted in $D/truth

@@ -157,8 +157,8 @@ is_true() {
     tag 1
     cp -L "$(ldconfig -p | sed -n 's|.*libmpich\.so\.12 .*=> ||p' | head -n 1)" "$T/libmpich.so.12"
     in_step 1 "$D/loaded" "$T/libmpich.so.12" "$T/file.1" later &
-    run ! in_step 0 mpirun.mpich -n 2 "$D/killed.mpich" "$T/file.mpich"
-    run ! in_step 0 mpirun.openmpi --oversubscribe -n 2 "$D/killed.openmpi" "$T/file.openmpi"
+    run ! in_step 0 timeout 120 mpirun.mpich -n 2 "$D/killed.mpich" "$T/file.mpich"
+    run ! in_step 0 timeout 120 mpirun.openmpi --oversubscribe -n 2 "$D/killed.openmpi" "$T/file.openmpi"
     wait $!
     end 0
     end 1
