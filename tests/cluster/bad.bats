@@ -177,20 +177,6 @@ bad_store() {
     kept_is_there
 }
 
-# blind NAME: start jobiod where it cannot count, run a job, and stop jobiod. $cluster_dir/NAME.* have the state
-# and the output of the job, the log of jobiod and the output of jobio status.
-blind() {
-    local id
-    cluster_jobiod_anew
-    id=$(submit alice --wrap 'work write:/scratch/blind:7:1000; echo worked')
-    job_wait "$id"
-    job_field "$id" JobState > "$cluster_dir/$1.state"
-    cp "/home/alice/slurm-$id.out" "$cluster_dir/$1.out"
-    jobiod_log > "$cluster_dir/$1.log"
-    jobio status > "$cluster_dir/$1.status" || :
-    systemctl stop jobiod
-}
-
 @test "without BTF or without a BPF file system, jobs run on, and jobiod logs once that nothing is counted" {
     local name
     local -A words=([btf]="has no BTF" [bpffs]="is /sys/fs/bpf mounted?")
@@ -203,13 +189,7 @@ blind() {
     mount -t bpf bpf /sys/fs/bpf
     cluster_jobiod_anew
     for name in btf bpffs; do
-        tail -n 30 "$cluster_dir/$name".*
-        [ "$(cat "$cluster_dir/$name.state")" = COMPLETED ]
-        grep -x worked "$cluster_dir/$name.out"
-        tr -s '\n ' ' ' < "$cluster_dir/$name.out" | grep "not counted on this node (ask the administrators)"
-        [ "$(grep -c "nothing is counted: .*${words[$name]}" "$cluster_dir/$name.log")" = 1 ]
-        [[ $(cat "$cluster_dir/$name.status") == "NOT COUNTING: "*"${words[$name]}"* ]]
-        [ "$(wc -l < "$cluster_dir/$name.status")" = 1 ]
+        was_blind $name "${words[$name]}"
     done
     kept_is_there
 }

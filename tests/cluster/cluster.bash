@@ -368,6 +368,31 @@ cluster_logs() {
     journalctl -b -u jobiod --no-pager -o cat | tail -n 30
 }
 
+# blind NAME: start jobiod where it cannot count, run a job, and stop jobiod. $cluster_dir/NAME.* have the state
+# and the output of the job, the log of jobiod and the output of jobio status.
+blind() {
+    local id
+    cluster_jobiod_anew
+    id=$(submit alice --wrap 'work write:/scratch/blind:7:1000; echo worked')
+    job_wait "$id"
+    job_field "$id" JobState > "$cluster_dir/$1.state"
+    cp "/home/alice/slurm-$id.out" "$cluster_dir/$1.out"
+    jobiod_log > "$cluster_dir/$1.log"
+    jobio status > "$cluster_dir/$1.status" || :
+    systemctl stop jobiod
+}
+
+# was_blind NAME WORDS: the job was not harmed; its output, the log (once) and the status say why nothing is counted
+was_blind() {
+    tail -n 30 "$cluster_dir/$1".*
+    [ "$(cat "$cluster_dir/$1.state")" = COMPLETED ]
+    grep -x worked "$cluster_dir/$1.out"
+    tr -s '\n ' ' ' < "$cluster_dir/$1.out" | grep "not counted on this node (ask the administrators)"
+    [ "$(grep -c "nothing is counted: .*$2" "$cluster_dir/$1.log")" = 1 ]
+    [[ $(cat "$cluster_dir/$1.status") == "NOT COUNTING: "*"$2"* ]]
+    [ "$(wc -l < "$cluster_dir/$1.status")" = 1 ]
+}
+
 # Values that tests compare ------------------------------------------------------------------------
 
 # job_json ID: print the job's document, once jobiod has its end
