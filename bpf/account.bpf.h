@@ -73,6 +73,7 @@ struct call {
     struct wait *wait;  /* of the thread; NULL: time_ns is not known */
     struct hint *hints; /* ACCOUNT_HINTS of the thread, of the generation of `who`; NULL: none */
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
+    __u64 end;          /* of a read or write, for its span: offset of its end; 0: unknown */
 };
 
 /*
@@ -523,12 +524,57 @@ static __always_inline void account_add(const struct call *call, struct account_
     account_time(call, value);
 }
 
+/* The errno of a failed fault is unknown. */
+static __always_inline __u16 account_span_error(const struct call *call)
+{
+    if (call->result >= 0)
+        return 0;
+    return call->op == IO_MMAP_READ || call->op == IO_MMAP_WRITE ? IO_ERRNO_OTHER
+                                                                 : errno_of(call->result);
+}
+
+/* Report a call that took time_ns. Not inlined: few steps are traced. */
+static __noinline int account_span_put(const struct call *call, __u64 time_ns)
+{
+    __u64 step = call->who.key, bytes = call->result > 0 ? call->result : 0;
+    bool timed = call_is_timed(call), sized = call->op < IO_OP_FIRST_META && call->result >= 0;
+    struct span_record *record = span_reserve(&call->who, SPAN_REQUEST, timed ? time_ns : 0);
+
+    if (!record)
+        return 0;
+    record->op = call->op;
+    record->dev = call->dev;
+    record->generation = generation_of(step, call->dev);
+    record->error = account_span_error(call);
+    record->bytes = sized ? bytes : 0;
+    record->offset = call->end - bytes;
+    record->flags = (call->async ? SPAN_ASYNC
+                     : timed     ? 0
+                                 : SPAN_UNTIMED) |
+                    (sized ? SPAN_BYTES : 0) | (call->end ? SPAN_OFFSET : 0);
+    if (call->pid) {
+        record->pid = call->pid;
+        record->tid = 0;
+    }
+    /* A new program opens files: its environment can be read while it runs. */
+    span_submit(record, call->op == IO_OPEN);
+    return 0;
+}
+
+static __always_inline void account_span(const struct call *call, __u64 time_ns)
+{
+    if (span_is_wanted(&call->who))
+        account_span_put(call, time_ns);
+}
+
 static __always_inline void account_call(const struct call *call)
 {
     struct account_value *value = account_find(call);
 
-    if (value)
-        account_add(call, value);
+    if (!value)
+        return;
+    account_add(call, value);
+    account_span(call, call->time_ns);
 }
 
 /* An open that created the file also counts as a create: a request without bytes or time. */

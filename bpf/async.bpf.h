@@ -341,6 +341,7 @@ static __always_inline int aio_start(void *ctx, const volatile struct hook_index
         return 0;
     record.step = who.key;
     record.shard_mask = who.shard_mask;
+    record.traced = who.shard_mask & STEP_TRACE_BITS;
     record.ids = bpf_get_current_pid_tgid();
     record.starts = user_starts(current_task());
     aio_submit(kiocb, &record);
@@ -358,7 +359,7 @@ static __noinline int aio_end(struct kiocb *kiocb, __s64 result)
     if (!record)
         return 0;
     call.who.key = record->step;
-    call.who.shard_mask = record->shard_mask;
+    call.who.shard_mask = record->shard_mask | record->traced;
     call.op = record->op;
     call.pid = record->ids >> 32;
     ids = record->ids;

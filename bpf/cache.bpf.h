@@ -178,6 +178,7 @@ static __noinline int fault_account(struct task_record *task, enum io_op op, __s
         add_u32(&value->size[bucket_of(bytes, 0)]);
     }
     account_time(&call, value);
+    account_span(&call, call.time_ns);
     return 0;
 }
 

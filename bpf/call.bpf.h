@@ -449,6 +449,14 @@ static __always_inline __u32 call_order(void *ctx, const struct file *file, __u8
     return order_of(order_name(file), order_end(call_pointer(ctx, index)), result, file->f_flags);
 }
 
+/* Returns the offset of the end of a read or write; 0: it is unknown. */
+static __always_inline __u64 call_end(void *ctx, __u8 index)
+{
+    __u64 end = order_end(call_pointer(ctx, index));
+
+    return end == ORDER_NOWHERE ? 0 : end;
+}
+
 /* Returns the offset at which a read or write started. In general it follows from the end offset,
  * which is on the kernel stack; fetching it costs more than all other work on the order. For
  * read(2) and pread(2) the start is known directly: read(2) does not change f_pos until vfs_read()
@@ -486,6 +494,8 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     __u64 *last;
 
     call.result = argument_at(ctx, USUAL_RESULT(hook));
+    if (span_is_wanted(&task->who)) /* the other path reports it */
+        return false;
     if (call.result < 0 || (op == IO_READ && (task->missed || bypasses(file))))
         return false;
     name = order_name(file);
@@ -524,6 +534,8 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
         file = (struct file *)argument_at(ctx, hooks[hook].argument);
         call.bypassed = op == IO_READ && bypasses(file);
         call.order = call_order(ctx, file, hooks[hook].offset, call.result);
+        if (span_is_wanted(&call.who))
+            call.end = call_end(ctx, hooks[hook].offset);
     }
     if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
         return 0;

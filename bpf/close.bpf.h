@@ -57,6 +57,7 @@ static __always_inline void close_released(const struct call *call, __u64 flush_
     add(&value->requests, 1);
     if (call->async)
         add_u32(&value->async_requests);
+    account_span(call, time_ns);
     if (!call_is_timed(call))
         return;
     wait_add(call->wait, call->time_ns, value);

@@ -12,6 +12,7 @@ struct kernel_features {
     __u8 task_regs;    /* bpf_task_pt_regs: the system call registers of a task */
     __u8 compare_swap; /* atomic compare-and-swap (since 5.12) */
     __u8 usual_calls;  /* vfs_read() and the like have their parameters at the USUAL positions */
+    __u8 spans;        /* not of the kernel: traces are allowed, so steps may be traced */
     __u8 own_buffers;  /* the kernel itself uses vfs_read() and the like (before 5.10) */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, memory, chain, generation, order, bucket, users, account, task, fill, lookup, call, walk;
- * transfer, async, cache, close, release, exit.
+ * who, span, memory, chain, generation, order, bucket, users, account, task, fill, lookup, call,
+ * walk; transfer, async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -12,8 +12,10 @@
 #include "bpf/hooks.h"
 #include "bpf/pseudo.h"
 #include "bpf/features.h"
+#include "bpf/span_records.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/span.bpf.h"
 #include "bpf/memory.bpf.h"
 #include "bpf/chain.bpf.h"
 #include "bpf/generation.bpf.h"

@@ -7,10 +7,12 @@
 
 #include "bpf/records.h"
 #include "bpf/features.h"
+#include "bpf/span_records.h"
 #include "bpf/mpi_functions.h"
 #include "bpf/mpi_records.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
+#include "bpf/span.bpf.h"
 #include "bpf/bucket.bpf.h"
 #include "bpf/mpi.bpf.h"
 

@@ -61,16 +61,15 @@ static __always_inline void mpi_add(__u64 *counter, __u64 n)
             mpi_add(&record_->cause, 1);                                            \
     } while (0)
 
-/* Returns the number of the current task's step; 0: it has none, or one whose MPI-IO is not
- * counted. */
-static __always_inline __u32 mpi_find_step(void)
+/* Returns the number of the current task's step, and fills in *who; 0: it has none, or one whose
+ * MPI-IO is not counted. */
+static __always_inline __u32 mpi_find_step(struct who *who)
 {
-    struct who who = {};
     __u32 step;
 
-    if (who_has_no_steps() || who_is_outside() || !who_find(&who, current_task()))
+    if (who_has_no_steps() || who_is_outside() || !who_find(who, current_task()))
         return 0;
-    step = who_number(who.key);
+    step = who_number(who->key);
     return bpf_map_lookup_elem(&mpi_steps, &step) ? step : 0;
 }
 
@@ -133,7 +132,8 @@ static __always_inline enum mpi_layout mpi_layout_of(const struct mpi_call_recor
 static __always_inline int mpi_call_enter(struct pt_regs *ctx)
 {
     __u64 cookie = bpf_get_attach_cookie(ctx), thread_ns;
-    __u32 at = cookie & 0xff, step = mpi_find_step();
+    struct who who = {};
+    __u32 at = cookie & 0xff, step = mpi_find_step(&who);
     struct mpi_call_key key = mpi_call_key(step);
     const volatile struct mpi_function *function;
     const struct mpi_call_record *outer;
@@ -302,9 +302,33 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
     }
 }
 
+/* Report the call if its step is traced. A split call has two functions. */
+static __noinline int mpi_span(const struct who *who, __u32 function,
+                               const struct mpi_result *result, __u64 entry_ns)
+{
+    struct span_record *record = span_reserve(who, SPAN_MPI, result->time_ns);
+
+    if (!record)
+        return 0;
+    record->end_ns = entry_ns + result->time_ns; /* so that its requests are inside */
+    record->op = function;
+    record->dev = 0;
+    record->generation = 0;
+    record->error = result->failed;
+    record->bytes = result->bytes;
+    record->offset = 0;
+    record->flags =
+        result->class < MPI_CLASS_FIRST_META && result->known && !result->failed && !result->begins
+            ? SPAN_BYTES
+            : 0;
+    span_submit(record, false);
+    return 0;
+}
+
 static __always_inline int mpi_call_leave(struct pt_regs *ctx)
 {
-    __u32 step = mpi_find_step(), at;
+    struct who who = {};
+    __u32 step = mpi_find_step(&who), at;
     struct mpi_call_key key = mpi_call_key(step);
     const struct mpi_call_record *call = step ? bpf_map_lookup_elem(&mpi_calls, &key) : NULL;
     const volatile struct mpi_function *function;
@@ -325,13 +349,16 @@ static __always_inline int mpi_call_leave(struct pt_regs *ctx)
     if (result.begins || result.continues)
         mpi_split(step, call, &result);
     mpi_count(step, &result);
+    if (span_is_wanted(&who))
+        mpi_span(&who, at, &result, call->entry_ns);
     bpf_map_delete_elem(&mpi_calls, &key);
     return 0;
 }
 
 static __always_inline int mpi_announce(void)
 {
-    struct mpi_exec_record record = {.step = mpi_find_step(),
+    struct who who = {};
+    struct mpi_exec_record record = {.step = mpi_find_step(&who),
                                      .pid = bpf_get_current_pid_tgid() >> 32,
                                      .at_ns = bpf_ktime_get_ns()};
     struct mpi_process_key key = {.step = record.step, .pid = record.pid};

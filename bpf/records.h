@@ -20,7 +20,7 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 14
+#define JOBIO_LAYOUT 15
 #endif
 #define JOBIO_SHAPE 4
 
@@ -46,9 +46,26 @@ static inline __u64 step_key(__u64 cgroup_id, int cgroup_version)
 }
 
 struct step_record {
-    __u32 shard_mask; /* shards - 1, a power of two; shard = cpu & mask */
+    __u32 shard_mask; /* shards - 1, a power of two; shard = cpu & mask. And step_traced() */
     __u32 pad;
 };
+
+/* The upper bits of the shard mask, which no number of a CPU has: requests of the step are reported
+ * (span_records.h). */
+#define STEP_TRACED 0x40000000u
+#define STEP_TRACE_BITS 0x7fff0000u
+#define JOBIO_MAX_TRACES 256
+
+static inline __u32 step_traced(__u32 slot)
+{
+    return STEP_TRACED | slot << 16;
+}
+
+/* Returns the slot in map `traces`. */
+static inline __u32 step_trace_slot(__u32 shard_mask)
+{
+    return (shard_mask & ~STEP_TRACED) >> 16;
+}
 
 /* A step number is derived from the id of the step's cgroup, so no allocator is needed and a step
  * can be tagged without jobiod. On 64-bit kernels a cgroup id is the inode number from
@@ -307,7 +324,7 @@ struct aio_record {
     __u64 starts; /* the same of the low halves of their start times */
     __u16 op;
     __u16 shard_mask;
-    __u32 pad;
+    __u32 traced; /* STEP_TRACE_BITS of the shard mask */
 };
 
 /*

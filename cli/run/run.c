@@ -2,6 +2,7 @@
 #include "cli/run/run.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "cli/run/child.h"
+#include "cli/run/trace.h"
 #include "cli/base/notes.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
@@ -27,7 +29,9 @@
 
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--json] [--output FILE] [--html FILE]\n"
-    "       [--interval S] -- COMMAND...\n"
+    "       [--interval S] [--trace FILE [--trace-format FORMAT] [--trace-rate N] [--trace-max "
+    "N]]\n"
+    "       -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
     "jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
@@ -37,6 +41,12 @@ static const char help[] =
     "      --json         one JSON document instead of the text\n"
     "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
     "      --mpi          the calls of MPI-IO, too, by class of function; only as root\n"
+    "      --trace FILE   write each request, and with --mpi each call of MPI-IO, as a span to "
+    "FILE;\n"
+    "                     only as root\n"
+    "      --trace-format otlp (JSON, the default) or chrome (for Chrome and Perfetto)\n"
+    "      --trace-rate N the slowest N of each second are kept (default 20000)\n"
+    "      --trace-max N  and of these the slowest N (default 100000)\n"
     "      --output FILE  write the report to FILE instead of stderr\n"
     "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...)\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
@@ -45,6 +55,7 @@ static const char help[] =
     "  jobio run -- tar -czf /tmp/default.tgz /etc/default\n"
     "  jobio run --full -- sh -c 'cp -r /etc/default /tmp/copy && rm -r /tmp/copy'\n"
     "  jobio run --json --output /tmp/io.json -- ls -lR /etc/default\n"
+    "  jobio run --trace /tmp/trace.json --trace-format chrome -- ls -lR /etc/default\n"
     "\n"
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
@@ -53,12 +64,13 @@ struct run_options {
     bool full, json, timeline, mpi;
     const char *output, *html;
     uint64_t interval_ns;
+    struct run_trace trace;
 };
 
 /* One run, counted by jobiod or by this process. */
 struct run {
     const struct cli *cli;
-    const struct run_options *options;
+    struct run_options *options;
     char **command;
     char *program;
     FILE *output; /* --output, else NULL */
@@ -66,6 +78,7 @@ struct run {
     struct watch *watch; /* NULL: jobiod counts */
     uint64_t number;     /* jobiod's, from run-begin */
     struct job_account *job;
+    struct trace trace; /* if the options ask for one */
 };
 
 static void run_clear(struct run *run)
@@ -77,6 +90,8 @@ static void run_clear(struct run *run)
         output_error("run: %s", error.text);
     watch_destroy(run->watch);
     job_account_destroy(run->job);
+    trace_clear(&run->trace);
+    run_trace_clear(&run->options->trace);
     if (run->output)
         (void)fclose(run->output);
     free(run->program);
@@ -86,7 +101,10 @@ static void run_clear(struct run *run)
 
 static int own_start(struct run *run, struct error *error)
 {
-    int rc = watch_create(&run->watch, run->options->interval_ns, error);
+    const struct run_trace *trace = &run->options->trace;
+    const struct watch_options options = {.interval_ns = run->options->interval_ns,
+                                          .limits = trace->path ? &trace->limits : NULL};
+    int rc = watch_create(&run->watch, &options, error);
 
     if (rc == 0)
         rc = child_create(&run->child, run->program, run->command, NULL, NULL, error);
@@ -99,9 +117,12 @@ static int own_start(struct run *run, struct error *error)
 
 static int own_end(struct run *run, struct error *error)
 {
+    int rc;
+
     run->job->uid = getuid();
     run->job->nodes_expected = run->job->nodes_reported = 1;
-    return watch_end(run->watch, run->job, error);
+    rc = watch_end(run->watch, run->job, error);
+    return rc == 0 && run->options->trace.path ? watch_trace(run->watch, &run->trace, error) : rc;
 }
 
 /* --- counted by jobiod ------------------------------------------------------------------------ */
@@ -201,6 +222,31 @@ static int write_page(const struct run *run, struct error *error)
     return page_write(&(struct page){.job = run->job, .notes = &notes}, run->options->html, error);
 }
 
+/* For people: what is in the trace, and what is not. */
+static int print_trace(const struct run *run, FILE *out)
+{
+    const struct trace *trace = &run->trace;
+    uint64_t unseen = trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI];
+    uint64_t dropped = trace_dropped(trace, SPAN_REQUEST) + trace_dropped(trace, SPAN_MPI);
+    int rc = fprintf(out, "trace: %zu spans in %s", trace->n_spans, run->options->trace.path);
+
+    if (rc >= 0 && dropped > unseen)
+        rc = fprintf(out, ", without %" PRIu64 " shorter ones", dropped - unseen);
+    if (rc >= 0 && unseen)
+        rc = fprintf(out, ", and %" PRIu64 " were lost because they came too fast", unseen);
+    return rc < 0 || fputc('\n', out) == EOF ? -errno : 0;
+}
+
+static int trace_write(struct run *run, FILE *out, struct error *error)
+{
+    int rc = run_trace_write(&run->options->trace, &run->trace, run->job, error);
+
+    if (rc < 0 || run->options->json)
+        return rc;
+    rc = print_trace(run, out);
+    return rc < 0 && rc != -EPIPE ? error_errno(error, rc, "write the report") : 0;
+}
+
 static int report_write(struct run *run, struct error *error)
 {
     _free_ char *text = NULL, *calls = NULL, *curves = NULL;
@@ -228,6 +274,8 @@ static int report_write(struct run *run, struct error *error)
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
+    if (run->options->trace.path && (rc = trace_write(run, out, error)) < 0)
+        return rc;
     return run->options->html ? write_page(run, error) : 0;
 }
 
@@ -264,6 +312,8 @@ static int run_open(struct run *run, struct error *error)
     if (!run->job)
         return error_errno(error, -ENOMEM, "count the command");
     if (run->options->html && output_file_check(run->options->html, error) < 0)
+        return -EIO;
+    if (run->options->trace.path && run_trace_open(&run->options->trace, error) < 0)
         return -EIO;
     if (!run->options->output)
         return 0;
@@ -304,13 +354,17 @@ static int run_command(struct run *run, const struct counting *counting)
 
 static int run_run(struct cli *cli, int argc, char **argv)
 {
-    struct run_options options = {.interval_ns = NS_PER_S};
+    struct run_options options = {.interval_ns = NS_PER_S, .trace.limits = RUN_TRACE_LIMITS};
     const struct option_spec specs[] = {
         {"full", 0, OPTION_FLAG, &options.full},
         {"html", 0, OPTION_TEXT, &options.html},
         {"json", 0, OPTION_FLAG, &options.json},
         {"timeline", 0, OPTION_FLAG, &options.timeline},
         {"mpi", 0, OPTION_FLAG, &options.mpi},
+        {"trace", 0, OPTION_TEXT, &options.trace.path},
+        {"trace-format", 0, OPTION_TEXT, &options.trace.format},
+        {"trace-rate", 0, OPTION_U32, &options.trace.limits.per_second},
+        {"trace-max", 0, OPTION_U32, &options.trace.limits.in_all},
         {"output", 0, OPTION_TEXT, &options.output},
         {"interval", 0, OPTION_SPAN, &options.interval_ns},
     };
@@ -326,6 +380,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     run.command = argv + first;
+    if (run_trace_check(&options.trace, &error) < 0) {
+        output_error("run: %s", error.text);
+        return CLI_USAGE;
+    }
     rc = child_resolve(argv[first], &run.program, &error);
     if (rc < 0) {
         output_error("run: %s", error.text);
@@ -333,6 +391,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
     }
     if (options.mpi && geteuid() != 0) {
         output_error("run: --mpi: only root can count MPI-IO");
+        return CLI_RUN_FAILED;
+    }
+    if (options.trace.path && geteuid() != 0) {
+        output_error("run: --trace: only root can trace");
         return CLI_RUN_FAILED;
     }
     return run_command(&run, geteuid() == 0 ? &own : &asked);

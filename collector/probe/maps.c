@@ -9,14 +9,16 @@
 #include "common/cleanup.h"
 
 /* Returns the name to pin a map by, or NULL if it is not pinned: the data of one process's
- * programs. `memory` is not matched here by its section, but by the name that make_memory() gave
- * it. */
+ * programs, and of its traces. `memory` is not matched here by its section, but by the name that
+ * make_memory() gave it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
 
     if (!strcmp(name, ".data.levels"))
         return "levels";
+    if (!strcmp(name, "spans") || !strcmp(name, "traces"))
+        return NULL;
     return strchr(name, '.') ? NULL : name;
 }
 
@@ -96,7 +98,7 @@ int maps_share(const struct probe *probe, struct bpf_object *object)
         if (strstr(bpf_map__name(map), "rodata"))
             continue;
         other = bpf_object__find_map_by_name(probe->skel->obj, bpf_map__name(map));
-        if (other && r == 0)
+        if (other && bpf_map__fd(other) >= 0 && r == 0) /* it may lack those that are not pinned */
             r = bpf_map__reuse_fd(map, bpf_map__fd(other));
     }
     return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The probe of a build without BPF: it is always blind. */
 #include "collector/probe/mpi.h"
+#include "collector/probe/spans.h"
 #include "collector/probe/probe.h"
 
 #include <stdlib.h>
@@ -340,6 +341,44 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
     (void)mpi;
     (void)step;
     (void)ret;
+    (void)error;
+    return 0;
+}
+
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
+                struct error *error)
+{
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)ret;
+    return error_set(error, -ENOTSUP, "cannot trace: %.200s", probe->blind);
+}
+
+void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns)
+{
+    (void)probe;
+    (void)slot;
+    (void)least_ns;
+}
+
+struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t slot)
+{
+    (void)probe;
+    (void)slot;
+    return (struct trace_left_out){0};
+}
+
+int probe_spans_fd(const struct probe *probe)
+{
+    (void)probe;
+    return -1;
+}
+
+int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error)
+{
+    (void)probe;
+    (void)each;
+    (void)arg;
     (void)error;
     return 0;
 }

@@ -110,6 +110,8 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
     probe->skel->rodata->account_slots = bpf_map__max_entries(probe->skel->maps.account) - 1;
     shares_set(probe->skel);
+    if (probe->features.spans)
+        spans_set_sizes(probe->skel);
     return 0;
 }
 
@@ -239,6 +241,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (r < 0)
         return r;
     features_detect(&probe->features);
+    probe->features.spans = options->spans && !options->pin_dir;
     r = hooks_resolve(probe, error);
     if (r == 0 && options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
@@ -271,7 +274,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), probe_report_mount, probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
-    if (options->pin_dir && !probe->blind)
+    r = spans_open(probe, error);
+    if (r == 0 && options->pin_dir && !probe->blind)
         r = layouts_open(probe, options->pin_dir, error);
     if (r < 0)
         return r;
@@ -395,7 +399,7 @@ static int sum_shards(const void *key, const void *value, void *arg)
     struct shards_used *used = arg;
 
     if (memcmp(key, &used->except, sizeof(used->except)))
-        used->n += record->shard_mask;
+        used->n += record->shard_mask & ~STEP_TRACE_BITS;
     return 0;
 }
 
@@ -414,7 +418,10 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
         return r;
     while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
         n *= 2;
-    record.shard_mask = n - 1;
+    r = map_get(probe, probe->skel->maps.steps, &used.except, &record);
+    if (r < 0)
+        return r;
+    record.shard_mask = (record.shard_mask & STEP_TRACE_BITS) | (n - 1);
     return map_put(probe, probe->skel->maps.steps, &used.except, &record, BPF_EXIST);
 }
 

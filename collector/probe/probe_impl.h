@@ -13,6 +13,7 @@
 #include "bpf/jobio.skel.h"
 #include "bpf/syscalls.h"
 #include "collector/probe/probe.h"
+#include "common/trace.h"
 
 /* The two programs of a hook. */
 enum { SIDE_ENTER, SIDE_LEAVE, SIDE_COUNT };
@@ -60,7 +61,21 @@ struct probe {
     int rings; /* with other layouts: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;
+    struct ring_buffer *span_ring; /* NULL: nothing is traced */
+    struct trace_record *traces;   /* mapping of the map `traces` */
+    uint32_t n_traces;             /* slots in use */
+    /* probe_span_f */
+    void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
+    void *new_span_arg;
 };
+
+/* spans.c: the traces. */
+
+/* Give the maps their sizes, before the programs are loaded. */
+void spans_set_sizes(struct jobio_bpf *skel);
+/* Open the maps, if the probe may trace. */
+int spans_open(struct probe *probe, struct error *error);
+void spans_close(struct probe *probe);
 
 /* elements.c: the elements of the hashes. map_get(), map_put() and map_drop() return the errors of
  * bpf(2). */

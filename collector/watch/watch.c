@@ -27,6 +27,7 @@ struct watch {
     struct mounts *mounts;
     struct sampler *sampler;
     struct watch_mpi *mpi; /* NULL: not counted */
+    struct tracer *tracer; /* NULL: there is no trace */
     uint32_t step;
 };
 
@@ -49,6 +50,7 @@ void watch_destroy(struct watch *watch)
     if (watch->probe)
         probe_linger(watch->probe, cgroup_top(watch->cgroup));
     watch_mpi_destroy(watch->mpi);
+    tracer_destroy(watch->tracer);
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
     free(watch);
@@ -80,24 +82,27 @@ static void test_probe(struct probe *probe)
     hierarchy_destroy(hierarchy);
 }
 
-int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error)
+int watch_create(struct watch **ret, const struct watch_options *options, struct error *error)
 {
-    static const struct probe_options options = {.pin_dir = NULL, .max_steps = 1};
+    const struct probe_options how = {.max_steps = 1, .spans = options->limits};
     CLEANUP(watch_destroyp) struct watch *watch = calloc(1, sizeof(*watch));
     int rc;
 
     if (!watch)
         return error_errno(error, -ENOMEM, "count the command");
-    watch->interval_ns = interval_ns;
+    watch->interval_ns = options->interval_ns;
     rc = cgroup_create(&watch->cgroup, error);
     if (rc == 0)
-        rc = probe_create(&watch->probe, &options, error);
+        rc = probe_create(&watch->probe, &how, error);
     if (rc == 0)
         test_probe(watch->probe);
     if (rc == 0)
         rc = mounts_create(&watch->mounts, "/proc", error);
     if (rc == 0)
-        rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, interval_ns, error);
+        rc = sampler_create(&watch->sampler, watch->probe, watch->mounts, options->interval_ns,
+                            error);
+    if (rc == 0 && options->limits)
+        rc = tracer_create(&watch->tracer, watch->probe, options->limits, error);
     if (rc < 0)
         return rc;
     sampler_set_tasks(watch->sampler, list_tasks, watch);
@@ -119,6 +124,8 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
 
     if (rc == 0)
         rc = watch_mpi_start(watch->mpi, watch->step, error);
+    if (rc == 0 && watch->tracer)
+        rc = tracer_start(watch->tracer, watch->step, cgroup_id(cgroup), 2, error);
     if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
@@ -140,7 +147,8 @@ static int ms_until(uint64_t due_ns, uint64_t now)
 static int ms_to_wait(const struct watch *watch)
 {
     int reading = ms_until(watch->due_ns, boot_ns());
-    int look = ms_until(watch_mpi_due(watch->mpi), clock_ns(CLOCK_MONOTONIC));
+    uint64_t due = watch_mpi_due(watch->mpi), trace = tracer_due(watch->tracer);
+    int look = ms_until(due < trace ? due : trace, clock_ns(CLOCK_MONOTONIC));
 
     return reading < look ? reading : look;
 }
@@ -152,6 +160,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
         {.fd = probe_fd(watch->probe), .events = POLLIN},
         {.fd = mounts_fd(watch->mounts), .events = POLLPRI},
         {.fd = watch_mpi_fd(watch->mpi), .events = POLLIN},
+        {.fd = tracer_fd(watch->tracer), .events = POLLIN},
     };
 
     for (;;) {
@@ -177,9 +186,27 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
             rc = sampler_name_new_mounts(watch->sampler, error);
         if (rc == 0 && watch->mpi)
             rc = watch_mpi_look(watch->mpi, error);
+        if (rc == 0)
+            rc = tracer_read(watch->tracer, error);
         if (rc < 0 || polls[0].revents)
             return rc;
     }
+}
+
+int watch_trace(struct watch *watch, struct trace *ret, struct error *error)
+{
+    int rc = tracer_finish(watch->tracer, ret, error);
+
+    for (size_t i = 0; rc == 0 && i < ret->n_spans; i++) {
+        struct span *span = &ret->spans[i];
+
+        if (span->kind != SPAN_REQUEST)
+            continue;
+        span->mount = trace_mount(ret, mounts_find(watch->mounts, watch->step, span->dev).mount);
+        if (!span->mount)
+            rc = error_errno(error, -ENOMEM, "trace the command");
+    }
+    return rc;
 }
 
 int watch_end(struct watch *watch, struct job_account *job, struct error *error)

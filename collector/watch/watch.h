@@ -6,14 +6,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/trace/tracer.h"
 #include "common/error.h"
 #include "common/job.h"
 
 struct watch;
 
-/* Load the programs and make the cgroup. interval_ns: of the readings that find the peaks. Errors
- * of probe_create() and cgroup_create(). */
-int watch_create(struct watch **ret, uint64_t interval_ns, struct error *error);
+struct watch_options {
+    uint64_t interval_ns;              /* of the readings that find the peaks */
+    const struct trace_limits *limits; /* of the trace; NULL: there is none */
+};
+
+/* Load the programs and make the cgroup. Errors of probe_create() and cgroup_create(). */
+int watch_create(struct watch **ret, const struct watch_options *options, struct error *error);
 /* Count MPI-IO, too, from the start of the command on. Fork its process before: this may raise the
  * limit of descriptors. Errors of mpi_probe_create(). */
 int watch_add_mpi(struct watch *watch, struct error *error);
@@ -31,5 +36,8 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error);
 /* The command has ended: the last reading, into the sums of *job (mounts, completeness, elapsed
  * time, waits, unsupported, MPI). Processes that still run are the cause "still-running". */
 int watch_end(struct watch *watch, struct job_account *job, struct error *error);
+
+/* After that, if there is a trace: fill this empty one. */
+int watch_trace(struct watch *watch, struct trace *ret, struct error *error);
 
 #endif

@@ -285,6 +285,60 @@ EOF
     rmdir /sys/fs/cgroup/some/place /sys/fs/cgroup/some
 }
 
+# traced ARGUMENT...: the_run with a trace, whose facts (trace.py) are in files trace and account
+traced() {
+    the_run --trace "$BATS_TEST_TMPDIR/spans" "$@"
+    expect 0
+    "$BATS_TEST_DIRNAME/trace.py" trace "$BATS_TEST_TMPDIR/spans" | sort > "$BATS_TEST_TMPDIR/trace"
+    "$BATS_TEST_DIRNAME/trace.py" account "$BATS_TEST_TMPDIR/json" | sort > "$BATS_TEST_TMPDIR/account"
+    not grep ^fault "$BATS_TEST_TMPDIR/trace"
+}
+
+# trace WORD...: the rest of the line of the last trace that starts with these words
+trace() {
+    sed -n "s|^$* ||p" "$BATS_TEST_TMPDIR/trace"
+}
+
+@test "a trace has a span for each of 10,000 calls and every other request, and they add up to the account" {
+    traced -- sh -c "$WORK write:/mnt/ext4/t:10000:100 read:/mnt/ext4/t:50:200 &
+        $WORK write:/dev/shm/t:30:4096 stat:/dev/shm/t:9 missing:/dev/shm/none:7; wait"
+    complete
+    is /mnt/ext4 write 10000 1000000
+    [ "$(trace root jobio.dropped)" = 0 ]
+    diff <(grep ^sum "$BATS_TEST_TMPDIR/trace") <(grep ^sum "$BATS_TEST_TMPDIR/account")
+    # each where it was written, and below the process that made it
+    [ "$(trace offsets /mnt/ext4 write)" = 100 ]
+    [ "$(trace below /mnt/ext4 write)" = "work - 10000" ]
+    [ "$(grep -c '^process work ' "$BATS_TEST_TMPDIR/trace")" = 2 ]
+}
+
+@test "a trace beyond its budget has the slowest requests, and says how many it has not" {
+    traced --trace-rate 300 --trace-max 500 -- "$WORK" write:/mnt/ext4/s:1:100 fsync:/mnt/ext4/s:1 write:/dev/shm/t:20000:10
+    is /dev/shm write 20000 200000
+    local kept
+    kept=$(trace requests)
+    ((kept >= 300 && kept <= 500))
+    grep -qx "requests $((kept + $(trace root jobio.dropped_requests)))" "$BATS_TEST_TMPDIR/account"
+    [ "$(trace below /mnt/ext4 fsync)" = "work - 1" ]
+}
+
+@test "a trace joins that of its caller, knows ranks, and has a second format" {
+    TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 traced -- env PMI_RANK=5 "$WORK" write:/dev/shm/t:3:10
+    [ "$(trace root trace)" = "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7" ]
+    [ "$(trace process work)" = 5 ]
+    split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-format chrome -- "$WORK" write:/dev/shm/t:3:10
+    expect 0
+    holds "$err" "trace: " " spans in $BATS_TEST_TMPDIR/trace"
+    [ "$(jq -c '[.traceEvents[] | select(.name == "write").args.bytes]' "$BATS_TEST_TMPDIR/trace")" = '[10,10,10]' ]
+    split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-format pdf -- true
+    expect 2
+    one_line "otlp or chrome"
+    split jobio run --trace /nowhere/trace -- touch /run/was-run
+    expect 125
+    one_line /nowhere/trace
+    [ ! -e /run/was-run ]
+}
+
 @test "an impossible run is reported before the command starts" {
     split jobio run --output /nowhere/report -- touch /run/was-run
     expect 125

@@ -272,6 +272,56 @@ written_by() {
     fi
 }
 
+# read_trace: the facts of the last trace and its account (trace.py), in files trace and account
+read_trace() {
+    "$BATS_TEST_DIRNAME/../cli/trace.py" trace "$D/spans" | sort > "$D/trace"
+    "$BATS_TEST_DIRNAME/../cli/trace.py" account "$D/json" | sort > "$D/account"
+    run ! grep ^fault "$D/trace"
+}
+
+@test "a trace has each call of MPI-IO by its rank, with its requests below it" {
+    mkdir -p "$D/traced"
+    mount -t tmpfs traced "$D/traced"
+    for hint in disable enable; do
+        rm -f "$D/traced/file"
+        jobio run --mpi --json --output "$D/json" --trace "$D/spans" -- \
+            mpirun.mpich -n 4 "$D/collective" "$D/traced/file" romio_cb_write $hint < /dev/null
+        read_trace
+        grep -qx "root jobio.dropped 0" "$D/trace"
+        # as many calls, with as much time and as many bytes, as the account has
+        diff <(awk '/^call / { print $3, $4 }' "$D/trace" | sort) <(awk '/^call / { print $3, $4 }' "$D/account" | sort)
+        grep -qx "call MPI_File_write_at_all 256 [0-9]* $((256 << 20))" "$D/trace"
+        # each write to the file is a part of one of them, in each process or in that of rank 0
+        grep "^below $D/traced write" "$D/trace"
+        if [ $hint = enable ]; then
+            [ "$(grep -c "^below $D/traced write" "$D/trace")" = 1 ]
+            grep -q "^below $D/traced write MPI_File_write_at_all [0-3] 64$" "$D/trace"
+        else
+            diff <(grep "^below $D/traced write" "$D/trace") \
+                <(printf "below $D/traced write MPI_File_write_at_all %d 64\n" 0 1 2 3)
+        fi
+        [ "$(awk '/^process collective / { print $3 }' "$D/trace" | sort | tr -d '\n')" = 0123 ]
+    done
+    umount "$D/traced"
+}
+
+@test "a trace beyond its budget counts the calls of MPI-IO that it has not" {
+    for mpi in mpich openmpi; do
+        local options=()
+        [ $mpi = mpich ] || options=(--oversubscribe)
+        rm -f "$D/file"
+        jobio run --mpi --json --output "$D/json" --trace "$D/spans" --trace-max 40 -- \
+            mpirun.$mpi "${options[@]}" -n 2 "$D/calls.$mpi" "$D/file" > "$D/truth"
+        is_true
+        read_trace
+        local requests calls
+        read -r requests calls < <(awk '/^(requests|calls) / { n[$1] = $2 } END { print n["requests"], n["calls"] }' "$D/trace")
+        [ $((requests + calls)) = 40 ]
+        grep -qx "calls $((calls + $(sed -n 's/^root jobio.dropped_mpi_calls //p' "$D/trace")))" "$D/account"
+        grep -qx "requests $((requests + $(sed -n 's/^root jobio.dropped_requests //p' "$D/trace")))" "$D/account"
+    done
+}
+
 @test "the document follows its schema, and the table has each class" {
     count 1 mpich "$D/calls.mpich" "$D/file"
     "$BATS_TEST_DIRNAME/../cli/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$D/json"

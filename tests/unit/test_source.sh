@@ -71,6 +71,7 @@ room report/text report/summary report/advice report common
 room report/record report/summary report common
 room report/compare report/summary report common
 room report/html report/summary report/advice report common
+room report/trace common
 room report/explain report/compare report/advice report/text report/json report common
 
 room settings report/rows report/text common
@@ -84,7 +85,8 @@ room collector/mpi collector/probe common
 room collector/deliver collector/http collector/store report/prometheus report/rows common
 room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
-room collector/watch collector/sample collector/mpi collector/mounts collector/probe collector/cgroup common
+room collector/trace collector/probe common
+room collector/watch collector/sample collector/trace collector/mpi collector/mounts collector/probe collector/cgroup common
 room collector/track collector/sample collector/mpi collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common
@@ -100,7 +102,7 @@ room cli/base settings collector/store report report/html report/advice common
 room cli/source cli/base collector/peers collector/store collector/http report/json report/rows report/top common sql
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
-room cli/run cli/source cli/base collector/watch report/json report/text common
+room cli/run cli/source cli/base collector/watch collector/trace report/json report/text report/trace common
 room cli cli/run cli/explain cli/top cli/source cli/base collector/versions collector/store report report/advice \
     report/compare report/json report/text common
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe/spans.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/mpi_functions.h"
+#include "bpf/span_records.h"
+#include "collector/probe/probe_impl.h"
+#include "common/cleanup.h"
+
+#define OP_NAME(number, name) [number] = name,
+static const char *const op_names[] = {IO_OPS(OP_NAME)};
+
+#define FUNCTION_NAME(name, ...) "MPI_" #name,
+static const char *const function_names[] = {MPI_FUNCTIONS(FUNCTION_NAME)};
+
+static size_t traces_size(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (JOBIO_MAX_TRACES * sizeof(struct trace_record) + page - 1) / page * page;
+}
+
+void spans_set_sizes(struct jobio_bpf *skel)
+{
+    (void)bpf_map__set_max_entries(skel->maps.spans, JOBIO_SPANS_BYTES);
+    (void)bpf_map__set_max_entries(skel->maps.traces, JOBIO_MAX_TRACES);
+}
+
+static const char *name_of(const struct span_record *record)
+{
+    if (record->kind == SPAN_MPI)
+        return record->op < ARRAY_SIZE(function_names) ? function_names[record->op] : NULL;
+    return record->op < ARRAY_SIZE(op_names) ? op_names[record->op] : NULL;
+}
+
+static int on_span(void *arg, void *data, size_t size)
+{
+    const struct probe *probe = arg;
+    struct span_record record;
+    struct span span;
+
+    if (size < sizeof(record))
+        return 0;
+    memcpy(&record, data, sizeof(record));
+    span = (struct span){
+        .start_ns = record.end_ns - record.time_ns,
+        .time_ns = record.time_ns,
+        .bytes = record.bytes,
+        .offset = record.offset,
+        .dev = record.dev | (uint64_t)record.generation << 32,
+        .name = name_of(&record),
+        .pid = record.pid,
+        .tid = record.tid,
+        .error = record.error,
+        .kind = record.kind,
+        .flags = record.flags,
+    };
+    if (span.name)
+        probe->new_span(record.step, &span, record.comm, probe->new_span_arg);
+    return 0;
+}
+
+int spans_open(struct probe *probe, struct error *error)
+{
+    if (!probe->features.spans)
+        return 0;
+    probe->traces = mmap(NULL, traces_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+                         bpf_map__fd(probe->skel->maps.traces), 0);
+    if (probe->traces == MAP_FAILED) {
+        probe->traces = NULL;
+        return error_errno(error, -errno, "cannot map the traces");
+    }
+    probe->span_ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.spans), on_span, probe, NULL);
+    return probe->span_ring ? 0
+                            : error_errno(error, -errno, "cannot open the ring buffer of spans");
+}
+
+void spans_close(struct probe *probe)
+{
+    ring_buffer__free(probe->span_ring);
+    if (probe->traces)
+        (void)munmap(probe->traces, traces_size());
+}
+
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
+                struct error *error)
+{
+    uint64_t key = step_key(cgroup_id, cgroup_version);
+    struct step_record record;
+    int r;
+
+    if (probe->blind || !probe->span_ring)
+        return error_set(error, -ENOTSUP, "cannot trace: %.200s",
+                         probe->blind ? probe->blind : "traces are not allowed");
+    if (probe->n_traces == JOBIO_MAX_TRACES)
+        return error_set(error, -ENOSPC, "cannot trace more than %d steps", JOBIO_MAX_TRACES);
+    r = map_get(probe, probe->skel->maps.steps, &key, &record);
+    record.shard_mask = (record.shard_mask & ~STEP_TRACE_BITS) | step_traced(probe->n_traces);
+    if (r == 0)
+        r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_EXIST);
+    if (r < 0)
+        return error_errno(error, r, "cannot trace the step");
+    /* Tasks remember the old mask. */
+    (void)__atomic_fetch_add(&probe->levels->generation, 1, __ATOMIC_SEQ_CST);
+    *ret = probe->n_traces++;
+    return 0;
+}
+
+void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns)
+{
+    __atomic_store_n(&probe->traces[slot].least_ns, least_ns, __ATOMIC_RELAXED);
+}
+
+struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t slot)
+{
+    const struct trace_record *record = &probe->traces[slot];
+    struct trace_left_out ret;
+
+    for (int kind = 0; kind < SPAN_KINDS; kind++) {
+        ret.shorter[kind] = __atomic_load_n(&record->shorter[kind], __ATOMIC_RELAXED);
+        ret.overflow[kind] = __atomic_load_n(&record->overflow[kind], __ATOMIC_RELAXED);
+    }
+    return ret;
+}
+
+int probe_spans_fd(const struct probe *probe)
+{
+    return probe->span_ring ? ring_buffer__epoll_fd(probe->span_ring) : -1;
+}
+
+int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error)
+{
+    int r;
+
+    if (!probe->span_ring)
+        return 0;
+    probe->new_span = each;
+    probe->new_span_arg = arg;
+    r = ring_buffer__consume(probe->span_ring);
+    return r < 0 ? error_errno(error, r, "cannot read the ring buffer of spans") : 0;
+}

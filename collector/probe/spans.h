@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Single requests and MPI-IO calls of traced steps, as the programs report them. */
+#ifndef JOBIO_COLLECTOR_PROBE_SPANS_H
+#define JOBIO_COLLECTOR_PROBE_SPANS_H
+
+#include "collector/probe/probe.h"
+#include "common/error.h"
+#include "common/trace.h"
+
+/* Report the requests of a step of this probe from now on; those of running tasks from their next
+ * one on. Stores the slot of its trace in *ret. The probe must have been created with
+ * probe_options.spans. -ENOTSUP: it was not, or it is blind; -ENOSPC: too many traces. */
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
+                struct error *error);
+/* The programs leave out what took less than this. */
+void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns);
+/* What they have left out so far. */
+struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t slot);
+
+/* A descriptor that is readable when there is much to read, or a program has opened a file; -1: the
+ * probe cannot trace. */
+int probe_spans_fd(const struct probe *probe);
+/* Pass on what was reported since the last call. comm: name of the thread, TRACE_COMM bytes. The
+ * name of the mount is not set. */
+typedef void (*probe_span_f)(uint32_t step, const struct span *span, const char *comm, void *arg);
+int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error);
+
+#endif

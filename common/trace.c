@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/numbers.h"
+
+uint64_t trace_dropped(const struct trace *trace, enum span_kind kind)
+{
+    uint64_t sum = trace->left_out.shorter[kind];
+
+    add_saturating(&sum, trace->left_out.overflow[kind]);
+    return sum;
+}
+
+static int compare_processes(const void *key, const void *process)
+{
+    return number_compare(key, &((const struct trace_process *)process)->pid);
+}
+
+const struct trace_process *trace_process(const struct trace *trace, uint32_t pid)
+{
+    return trace->n_processes ? bsearch(&pid, trace->processes, trace->n_processes,
+                                        sizeof(*trace->processes), compare_processes)
+                              : NULL;
+}
+
+/* A trace has few mounts. */
+const char *trace_mount(struct trace *trace, const char *name)
+{
+    char **grown;
+
+    for (size_t i = 0; i < trace->n_mounts; i++)
+        if (!strcmp(trace->mounts[i], name))
+            return trace->mounts[i];
+    grown = reallocarray(trace->mounts, trace->n_mounts + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    trace->mounts = grown;
+    grown[trace->n_mounts] = strdup(name);
+    return grown[trace->n_mounts] ? grown[trace->n_mounts++] : NULL;
+}
+
+void trace_clear(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_mounts; i++)
+        free(trace->mounts[i]);
+    free(trace->mounts);
+    free(trace->processes);
+    free(trace->spans);
+    *trace = (struct trace){0};
+}

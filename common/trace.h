@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The trace of a job: single requests and calls of MPI-IO, as spans of time. */
+#ifndef JOBIO_COMMON_TRACE_H
+#define JOBIO_COMMON_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/io_op.h"
+#include "common/span_kind.h"
+
+struct span {
+    uint64_t start_ns, time_ns; /* the start by CLOCK_MONOTONIC */
+    uint64_t bytes;             /* with SPAN_BYTES */
+    uint64_t offset;            /* with SPAN_OFFSET */
+    uint64_t dev;               /* of a request: as in struct probe_mount */
+    const char *name;           /* constant: "write", "MPI_File_write_at_all" */
+    const char *mount;          /* of a request; owned by the trace. NULL: not looked up */
+    uint32_t pid, tid;          /* tid 0: unknown */
+    uint16_t error;             /* errno of a request, 1: a failed call of MPI; 0: success */
+    uint8_t kind;               /* enum span_kind */
+    uint8_t flags;              /* SPAN_* */
+};
+
+#define TRACE_COMM 16
+
+struct trace_process {
+    uint32_t pid;
+    uint32_t rank;         /* with has_rank */
+    char comm[TRACE_COMM]; /* "": unknown. Untrusted text */
+    bool has_rank;
+};
+
+/* How many are not in the trace. */
+struct trace_left_out {
+    uint64_t shorter[SPAN_KINDS];  /* than those that were kept */
+    uint64_t overflow[SPAN_KINDS]; /* came faster than they could be read, however long they took */
+};
+
+/* A zeroed struct is an empty trace. */
+struct trace {
+    struct span *spans; /* owned */
+    size_t n_spans;
+    struct trace_process *processes; /* owned; those of the spans, ascending pid */
+    size_t n_processes;
+    char **mounts; /* owned: the names in the spans */
+    size_t n_mounts;
+    struct trace_left_out left_out;
+    uint64_t real_ns; /* CLOCK_REALTIME at 0 of CLOCK_MONOTONIC */
+};
+
+uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
+/* Returns the process, NULL: it is not in the trace. */
+const struct trace_process *trace_process(const struct trace *trace, uint32_t pid);
+/* Returns the name as a string of the trace; NULL on out-of-memory. */
+const char *trace_mount(struct trace *trace, const char *name);
+void trace_clear(struct trace *trace);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The trace of a job as a document. It has one root span, the job. Below it are the processes,
+ * below each its calls of MPI-IO, and below each of these the requests that the thread made in it;
+ * other requests are below the process.
+ */
+#ifndef JOBIO_REPORT_TRACE_TRACE_H
+#define JOBIO_REPORT_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/job.h"
+#include "common/trace.h"
+
+struct trace_identity {
+    uint8_t trace[16]; /* random, or that of the caller; not all 0 */
+    uint8_t parent[8]; /* with has_parent: the span of the caller */
+    uint32_t ids;      /* random: the upper half of the ids of all spans; not 0 */
+    bool has_parent;
+};
+
+/* Parse the value of TRACEPARENT (W3C Trace Context, version 00 and later ones) into `trace` and
+ * `parent`. 0 or -EINVAL; then nothing is changed. */
+int trace_identity_parse(const char *text, struct trace_identity *ret);
+
+struct report_trace {
+    const struct trace *trace;
+    const struct job_account *job;
+    struct trace_identity identity;
+    const char *host; /* NULL: unknown */
+};
+
+/* Write one document: OTLP in JSON, as /v1/traces of a collector accepts it; or the Trace Event
+ * format, which Chrome and Perfetto open. Span by span, because a document in memory would be many
+ * times as large. 0, -ENOMEM, or the errno of a write. */
+int report_trace_otlp(const struct report_trace *report, FILE *out);
+int report_trace_chrome(const struct report_trace *report, FILE *out);
+
+#endif

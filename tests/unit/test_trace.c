@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/trace/trace.h"
+#include "tests/unit/json_at.h"
+
+#define SPANS "/resourceSpans/0/scopeSpans/0/spans"
+
+/* Process 20 is rank 3: a call of MPI-IO on thread 21 with two writes in it; before it an open on
+ * the same thread, during it a read on another one. Process 30 has an asynchronous write. In no
+ * order. */
+static struct span spans[] = {
+    {.start_ns = 160,
+     .time_ns = 39,
+     .bytes = 4096,
+     .offset = 8192,
+     .name = "write",
+     .mount = "/scratch",
+     .pid = 20,
+     .tid = 21,
+     .flags = SPAN_BYTES | SPAN_OFFSET},
+    {.start_ns = 150,
+     .time_ns = 20,
+     .name = "read",
+     .mount = "/",
+     .pid = 20,
+     .tid = 22,
+     .error = EIO},
+    {.start_ns = 100,
+     .time_ns = 100,
+     .bytes = 8192,
+     .name = "MPI_File_write_at_all",
+     .pid = 20,
+     .tid = 21,
+     .kind = SPAN_MPI,
+     .flags = SPAN_BYTES},
+    {.start_ns = 100,
+     .time_ns = 60,
+     .bytes = 4096,
+     .offset = 4096,
+     .name = "write",
+     .mount = "/scratch",
+     .pid = 20,
+     .tid = 21,
+     .flags = SPAN_BYTES | SPAN_OFFSET},
+    {.start_ns = 40,
+     .time_ns = 59,
+     .name = "open",
+     .mount = "/\xff",
+     .pid = 20,
+     .tid = 21,
+     .error = ENOENT},
+    {.start_ns = 400,
+     .bytes = 1,
+     .name = "write",
+     .mount = "/scratch",
+     .pid = 30,
+     .flags = SPAN_BYTES | SPAN_ASYNC},
+};
+
+static struct trace_process processes[] = {
+    {.pid = 20, .rank = 3, .comm = "app", .has_rank = true},
+    {.pid = 30},
+};
+
+static const struct trace trace = {
+    .spans = spans,
+    .n_spans = sizeof(spans) / sizeof(spans[0]),
+    .processes = processes,
+    .n_processes = 2,
+    .left_out = {.shorter = {5, 1}, .overflow = {2, 0}},
+    .real_ns = 1000000000000000000,
+};
+
+static struct job_account job = {.start_ns = 1000000000000000010, .end_ns = 1000000000000000300};
+
+static const struct report_trace report = {
+    .trace = &trace,
+    .job = &job,
+    .identity = {.trace = {0xab, [15] = 1}, .ids = 0x12345678},
+    .host = "node1",
+};
+
+static struct json_object *written(int (*write)(const struct report_trace *, FILE *),
+                                   const struct report_trace *what)
+{
+    _free_ char *text = NULL;
+    struct json_object *ret;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_int_equal(write(what, out), 0);
+    assert_int_equal(fclose(out), 0);
+    ret = json_tokener_parse(text);
+    assert_non_null(ret);
+    return ret;
+}
+
+static const char *text_at(struct json_object *o, size_t span, const char *key)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), SPANS "/%zu/%s", span, key);
+    return json_object_get_string(at(o, path));
+}
+
+/* The value of an attribute as a text; NULL: there is none. */
+static const char *attribute(struct json_object *o, size_t span, const char *key)
+{
+    char path[128];
+    struct json_object *list, *value;
+
+    (void)snprintf(path, sizeof(path), SPANS "/%zu/attributes", span);
+    list = at(o, path);
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+
+        if (strcmp(json_object_get_string(at(item, "/key")), key) != 0)
+            continue;
+        value = at(item, "/value");
+        json_object_object_foreach(value, kind, inner)
+        {
+            assert_non_null(strstr("intValue stringValue boolValue", kind));
+            return json_object_get_string(inner);
+        }
+    }
+    return NULL;
+}
+
+static void check_text(const char *got, const char *wanted)
+{
+    assert_non_null(got);
+    assert_string_equal(got, wanted);
+}
+
+/* 0 is the root, 1 and 2 are the processes, then spans by process, thread and start. */
+static void test_otlp_parents(void **state)
+{
+    static const struct {
+        const char *name, *parent;
+    } wanted[] = {
+        {"jobio run", NULL},
+        {"app", "1234567800000001"},
+        {"process", "1234567800000001"},
+        {"open", "1234567800000002"},
+        {"MPI_File_write_at_all", "1234567800000002"},
+        {"write", "1234567800000005"},
+        {"write", "1234567800000005"},
+        {"read", "1234567800000002"},
+        {"write", "1234567800000003"},
+    };
+    _json_ *o = written(report_trace_otlp, &report);
+    char id[17];
+
+    (void)state;
+    assert_int_equal(json_object_array_length(at(o, SPANS)), 9);
+    for (size_t i = 0; i < 9; i++) {
+        (void)snprintf(id, sizeof(id), "12345678%08zx", i + 1);
+        check_text(text_at(o, i, "name"), wanted[i].name);
+        check_text(text_at(o, i, "spanId"), id);
+        check_text(text_at(o, i, "traceId"), "ab000000000000000000000000000001");
+        if (wanted[i].parent)
+            check_text(text_at(o, i, "parentSpanId"), wanted[i].parent);
+    }
+    assert_false(json_object_object_get_ex(at(o, SPANS "/0"), "parentSpanId", NULL));
+}
+
+/* The job ends by its clock before its last span does. */
+static void test_otlp_times(void **state)
+{
+    static const char *const wanted[9][2] = {{"10", "400"},  {"40", "200"},  {"400", "400"},
+                                             {"40", "99"},   {"100", "200"}, {"100", "160"},
+                                             {"160", "199"}, {"150", "170"}, {"400", "400"}};
+    _json_ *o = written(report_trace_otlp, &report);
+    char time[32];
+
+    (void)state;
+    for (size_t i = 0; i < 9; i++) {
+        (void)snprintf(time, sizeof(time), "1000000000000000%03d", atoi(wanted[i][0]));
+        check_text(text_at(o, i, "startTimeUnixNano"), time);
+        (void)snprintf(time, sizeof(time), "1000000000000000%03d", atoi(wanted[i][1]));
+        check_text(text_at(o, i, "endTimeUnixNano"), time);
+    }
+}
+
+static void test_otlp_attributes(void **state)
+{
+    _json_ *o = written(report_trace_otlp, &report);
+
+    (void)state;
+    check_at(o, "/resourceSpans/0/resource/attributes",
+             "[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"jobio\"}},"
+             "{\"key\":\"host.name\",\"value\":{\"stringValue\":\"node1\"}}]");
+    check_text(attribute(o, 0, "jobio.dropped"), "8");
+    check_text(attribute(o, 0, "jobio.dropped_requests"), "7");
+    check_text(attribute(o, 0, "jobio.dropped_mpi_calls"), "1");
+    check_text(attribute(o, 0, "jobio.dropped_unseen"), "2");
+    check_text(attribute(o, 1, "process.pid"), "20");
+    check_text(attribute(o, 1, "process.executable.name"), "app");
+    check_text(attribute(o, 1, "jobio.rank"), "3");
+    assert_null(attribute(o, 2, "jobio.rank"));
+    assert_null(attribute(o, 2, "process.executable.name"));
+    check_text(attribute(o, 3, "error.type"), "ENOENT");
+    assert_null(strchr(attribute(o, 3, "jobio.mount"), '\xff'));
+    check_text(text_at(o, 3, "status/code"), "2");
+    assert_null(attribute(o, 3, "jobio.bytes"));
+    check_text(attribute(o, 4, "jobio.bytes"), "8192");
+    assert_null(attribute(o, 4, "jobio.mount"));
+    check_text(attribute(o, 6, "jobio.mount"), "/scratch");
+    check_text(attribute(o, 6, "jobio.offset"), "8192");
+    check_text(attribute(o, 6, "jobio.bytes"), "4096");
+    check_text(attribute(o, 6, "thread.id"), "21");
+    check_text(attribute(o, 7, "error.type"), "EIO");
+    check_text(attribute(o, 8, "jobio.async"), "true");
+    assert_null(attribute(o, 8, "thread.id"));
+}
+
+static void test_otlp_caller(void **state)
+{
+    struct report_trace called = report;
+    const char *parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    struct json_object *o;
+
+    (void)state;
+    assert_int_equal(trace_identity_parse(parent, &called.identity), 0);
+    o = written(report_trace_otlp, &called);
+    check_text(text_at(o, 0, "traceId"), "4bf92f3577b34da6a3ce929d0e0e4736");
+    check_text(text_at(o, 0, "parentSpanId"), "00f067aa0ba902b7");
+    check_text(text_at(o, 8, "traceId"), "4bf92f3577b34da6a3ce929d0e0e4736");
+    json_object_put(o);
+}
+
+static void test_callers(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+    } cases[] = {
+        {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", 0},
+        {"cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more", 0},
+        {"cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", 0},
+        {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more", -EINVAL},
+        {"cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01more", -EINVAL},
+        {"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", -EINVAL},
+        {"00-00000000000000000000000000000000-00f067aa0ba902b7-01", -EINVAL},
+        {"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", -EINVAL},
+        {"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", -EINVAL},
+        {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-", -EINVAL},
+        {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7", -EINVAL},
+        {"00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01", -EINVAL},
+        {"00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", -EINVAL},
+        {"0", -EINVAL},
+        {"", -EINVAL},
+    };
+    const struct trace_identity none = {.ids = 1};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct trace_identity identity = none;
+
+        assert_int_equal(trace_identity_parse(cases[i].text, &identity), cases[i].result);
+        assert_int_equal(identity.has_parent, cases[i].result == 0);
+        if (cases[i].result < 0)
+            assert_memory_equal(&identity, &none, sizeof(none));
+    }
+}
+
+static void test_chrome(void **state)
+{
+    _json_ *o = written(report_trace_chrome, &report);
+
+    (void)state;
+    assert_int_equal(json_object_array_length(at(o, "/traceEvents")), 8);
+    check_at(
+        o, "/traceEvents/0",
+        "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":20,\"args\":{\"name\":\"app rank 3\"}}");
+    check_at(
+        o, "/traceEvents/5",
+        "{\"name\":\"write\",\"cat\":\"io\",\"ph\":\"X\",\"ts\":0.150,\"dur\":0.039,\"pid\":20,"
+        "\"tid\":21,\"args\":{\"mount\":\"\\/scratch\",\"bytes\":4096,\"offset\":8192}}");
+    check_at(o, "/traceEvents/3/cat", "\"mpi\"");
+    check_at(o, "/traceEvents/2/args/error", "\"ENOENT\"");
+    check_at(o, "/traceEvents/7/args/async", "true");
+    check_at(
+        o, "/otherData",
+        "{\"start_ns\":\"1000000000000000010\",\"dropped_requests\":7,\"dropped_mpi_calls\":1}");
+}
+
+static void test_empty(void **state)
+{
+    const struct trace nothing = {.real_ns = 1000000000000000000};
+    const struct report_trace empty = {.trace = &nothing, .job = &job, .identity = {.ids = 1}};
+    struct json_object *o = written(report_trace_otlp, &empty);
+
+    (void)state;
+    assert_int_equal(json_object_array_length(at(o, SPANS)), 1);
+    json_object_put(o);
+    o = written(report_trace_chrome, &empty);
+    assert_int_equal(json_object_array_length(at(o, "/traceEvents")), 0);
+    json_object_put(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_otlp_parents),    cmocka_unit_test(test_otlp_times),
+        cmocka_unit_test(test_otlp_attributes), cmocka_unit_test(test_otlp_caller),
+        cmocka_unit_test(test_callers),         cmocka_unit_test(test_chrome),
+        cmocka_unit_test(test_empty),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
