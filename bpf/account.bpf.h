@@ -40,11 +40,6 @@ struct {
     __type(value, struct lost_record);
 } lost SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, JOBIO_NEW_MOUNTS_BYTES);
-} sightings SEC(".maps");
-
 /* The s_dev of the only super block of devtmpfs, 0 if there is none. Its magic is that of tmpfs. */
 const volatile __u32 devtmpfs_dev = 0;
 
@@ -147,28 +142,37 @@ static __always_inline bool is_pseudo(__u32 magic)
     return false;
 }
 
-/* Returns whether the mount has its own counters; if not, the step has used up its share. */
-static __always_inline bool account_report_mount(__u64 step, __u32 dev, __u32 generation,
-                                                 struct super_block *sb, __u32 magic, __u32 pid)
+/* Note the mount. Returns 0, or below 0 if another task has noted it. */
+__noinline int account_note_mount(__u64 step, __u64 where, __u64 super, __u32 pid)
 {
-    struct mount_key key = {.step = who_number(step), .dev = dev, .generation = generation};
-    struct mount_record record = {.magic = magic, .ended = generation_touch(dev)};
+    struct mount_key key = {.step = who_number(step), .dev = where, .generation = where >> 32};
+    struct mount_record record = {.ended = generation_touch(key.dev)};
+    struct super_block *sb = (struct super_block *)super;
     const char *name;
-    long error;
+
+    record.magic = BPF_CORE_READ(sb, s_magic);
+    record.pid = pid ? pid : bpf_get_current_pid_tgid() >> 32;
+    name = BPF_CORE_READ(sb, s_type, name);
+    bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
+    bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
+    return bpf_map_update_elem(&mounts, &key, &record, BPF_NOEXIST);
+}
+
+/* Returns whether the mount has its own counters; if not, the step has used up its share. */
+static __always_inline bool account_report_mount(__u64 step, __u64 where, __u64 super, __u32 pid)
+{
+    struct mount_key key = {.step = who_number(step), .dev = where, .generation = where >> 32};
 
     if (bpf_map_lookup_elem(&mounts, &key))
         return true;
     if (!share_has_room(step, SHARE_MOUNTS))
         return false;
-    record.pid = pid ? pid : bpf_get_current_pid_tgid() >> 32;
-    name = BPF_CORE_READ(sb, s_type, name);
-    bpf_probe_read_kernel_str(record.fstype, sizeof(record.fstype), name);
-    bpf_core_read_str(record.id, sizeof(record.id), &sb->s_id);
-    error = bpf_map_update_elem(&mounts, &key, &record, BPF_NOEXIST);
-    if (error)
+    if (account_note_mount(step, where, super, pid) < 0)
         return bpf_map_lookup_elem(&mounts, &key);
     share_take(step, SHARE_MOUNTS);
-    bpf_ringbuf_output(&sightings, &key, sizeof(key), 0); /* if full, it is listed later */
+    /* The current task may not share the namespace of an asynchronous call's process. */
+    if (pid || key.generation == GENERATION_LATER || !sighting_report(super, key.step, where))
+        bpf_ringbuf_output(&sightings, &key, sizeof(key), 0); /* if full, it is listed later */
     return true;
 }
 
@@ -183,12 +187,11 @@ enum account_home {
 __noinline enum account_home account_super(__u64 step, __u32 dev, __u32 generation, __u64 super,
                                            __u32 pid)
 {
-    struct super_block *sb = (struct super_block *)super;
-    __u32 magic = BPF_CORE_READ(sb, s_magic);
+    __u64 where = (__u64)generation << 32 | dev;
 
-    if (is_pseudo(magic) || dev == devtmpfs_dev)
+    if (is_pseudo(BPF_CORE_READ((struct super_block *)super, s_magic)) || dev == devtmpfs_dev)
         return HOME_NONE;
-    return account_report_mount(step, dev, generation, sb, magic, pid) ? HOME_OWN : HOME_OTHER;
+    return account_report_mount(step, where, super, pid) ? HOME_OWN : HOME_OTHER;
 }
 
 _Static_assert(IO_FILL_COUNT == 4, "account_cache() and fill_add() say so to the verifier");

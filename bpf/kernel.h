@@ -73,11 +73,30 @@ struct file_system_type {
     const char *name;
 };
 
+struct dentry;
+struct mount;
+
+struct list_head {
+    struct list_head *next;
+};
+
 struct super_block {
     __u32 s_dev;
     unsigned long s_magic;
     struct file_system_type *s_type;
+    struct dentry *s_root;
+    const char *s_subtype;
     char s_id[32];
+};
+
+/* The mounts of a super block: a list through mount.mnt_instance, since 6.18 one that ends with
+ * NULL. */
+struct super_block___list {
+    struct list_head s_mounts;
+};
+
+struct super_block___chain {
+    struct mount *s_mounts;
 };
 
 struct inode {
@@ -86,11 +105,18 @@ struct inode {
     struct super_block *i_sb;
 };
 
+struct qstr {
+    const unsigned char *name;
+};
+
 struct dentry {
+    struct dentry *d_parent;
+    struct qstr d_name;
     struct super_block *d_sb;
 };
 
 struct vfsmount {
+    struct dentry *mnt_root;
     struct super_block *mnt_sb;
 };
 
@@ -100,10 +126,35 @@ struct path {
 };
 
 /* A mounted file system; mnt_ns is MNT_NS_INTERNAL for the kernel's own mounts. */
-struct mnt_namespace;
+struct ns_common {
+    unsigned int inum;
+};
+
+struct mnt_namespace {
+    struct ns_common ns;
+};
 
 struct mount {
+    struct mount *mnt_parent;
+    struct dentry *mnt_mountpoint;
     struct vfsmount mnt;
+    const char *mnt_devname;
+    struct mnt_namespace *mnt_ns;
+};
+
+struct mount___list {
+    struct list_head mnt_instance;
+};
+
+struct mount___chain {
+    struct mount *mnt_next_for_sb;
+};
+
+struct fs_struct {
+    struct path root;
+};
+
+struct nsproxy {
     struct mnt_namespace *mnt_ns;
 };
 
@@ -328,7 +379,9 @@ struct task_struct {
     struct task_struct *group_leader;
     __u64 start_time;
     __u64 start_boottime;
+    struct fs_struct *fs;
     struct files_struct *files;
+    struct nsproxy *nsproxy;
     struct css_set *cgroups;
     struct bpf_local_storage *bpf_storage;
 };

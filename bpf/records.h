@@ -210,7 +210,7 @@ struct account_key {
 };
 
 /* This generation and all later ones. They cannot be told apart, so they have no name. */
-#define GENERATION_LATER 63
+#define GENERATION_LATER 254
 
 /* Counters in one cache line, then the buckets. Readers of a u32 add up its wrapping differences. A
  * mmapable array starts on a page boundary, so no two values share a cache line. */
@@ -263,7 +263,8 @@ struct errno_key {
 };
 
 /* Map `mounts`, a hash: an element is created at a step's first call on a super block. The ring
- * buffer `sightings` reports the same key as a new mount. */
+ * buffer `sightings` reports the same key as a new mount, alone or as the start of a
+ * struct mount_sighting. */
 struct mount_key {
     __u32 step;
     __u32 dev;
@@ -279,6 +280,43 @@ struct mount_record {
     char id[32];                /* s_id */
     __u8 missed[IO_USER_KINDS]; /* 1: some users found no room */
     __u8 pad[6];
+};
+
+/* Longest mount point that is reported, with a NUL for each name, and the most names and mounts
+ * that lead to it. */
+#define SIGHTING_PATH 512
+#define SIGHTING_STEPS 48
+#define SIGHTING_NAME 256 /* NAME_MAX and a NUL */
+#define SIGHTING_SUBTYPE 32
+#define SIGHTING_SOURCE 256
+#define SIGHTING_NO_ROOT 0xffff
+
+/* A new mount as the kernel sees it when a step first uses it, in case that it is gone before its
+ * table of mounts is read. The mount point is a sequence of names, the last one first. */
+struct mount_sighting {
+    struct mount_key key;
+    __u32 space;  /* inode number of the mount namespace of the task */
+    __u16 length; /* of the mount point from the root of the namespace; 0: that is it */
+    __u16 root;   /* the same from the root of the task; SIGHTING_NO_ROOT: it is not below that */
+    __u32 found;  /* 1: the root of the namespace was found, so `length` is valid */
+    char subtype[SIGHTING_SUBTYPE];
+    char source[SIGHTING_SOURCE];
+    char path[SIGHTING_PATH + SIGHTING_NAME];
+};
+
+/*
+ * Where a task puts the report of a new mount together (bpf/sighting.bpf.h). A map of its own
+ * instead of the ring buffer, because only that can be used by functions that the verifier checks
+ * once (see bpf/who.bpf.h); in one function, it would be a third of all that the verifier checks.
+ * If two tasks need the same slot at once, the one that comes first does not report a name.
+ */
+#define SIGHTING_SLOTS 64
+
+struct sighting_slot {
+    __u64 owner;
+    __u64 mount, dentry;     /* where the walk is */
+    __u64 root, root_dentry; /* of the task */
+    struct mount_sighting seen;
 };
 
 /* Map `users`, a hash: the threads and processes that read or wrote on a mount of a step. A process
@@ -361,6 +399,6 @@ struct aio_record {
 #define JOBIO_MAX_USERS 16384
 #define JOBIO_MOUNT_USERS 1024 /* elements of `users` for each mount of a step */
 #define JOBIO_MAX_THREADS 16384
-#define JOBIO_NEW_MOUNTS_BYTES (128 * 1024)
+#define JOBIO_NEW_MOUNTS_BYTES (256 * 1024) /* of `sightings`; if it is full, names are missing */
 
 #endif

@@ -31,6 +31,7 @@ struct known {
     uint32_t step;
     uint64_t dev;
     struct name *name;
+    bool open; /* a table may still give it a better name */
 };
 
 struct mounts {
@@ -258,7 +259,7 @@ bool mounts_is_unknown(const struct mount_name *name)
 
 /* Give (step, dev) this name. */
 static int known_put(struct mounts *mounts, uint32_t step, uint64_t dev,
-                     const struct mount_name *shown)
+                     const struct mount_name *shown, bool open)
 {
     struct known *known = known_find(mounts, step, dev);
     struct name *name = name_create(shown);
@@ -269,6 +270,7 @@ static int known_put(struct mounts *mounts, uint32_t step, uint64_t dev,
     if (known) {
         name->before = known->name;
         known->name = name;
+        known->open = open;
         return 0;
     }
     known = reallocarray(mounts->known, mounts->n_known + 1, sizeof(*known));
@@ -279,7 +281,7 @@ static int known_put(struct mounts *mounts, uint32_t step, uint64_t dev,
     mounts->known = known;
     at = known_index(mounts, step, dev);
     memmove(&known[at + 1], &known[at], (mounts->n_known - at) * sizeof(*known));
-    known[at] = (struct known){.step = step, .dev = dev, .name = name};
+    known[at] = (struct known){.step = step, .dev = dev, .name = name, .open = open};
     mounts->n_known++;
     return 0;
 }
@@ -300,7 +302,7 @@ static int learn_entry(struct mounts *mounts, uint32_t step, uint64_t dev,
 {
     struct mount_name shown = entry_name(entry, private);
 
-    return known_put(mounts, step, dev, &shown);
+    return known_put(mounts, step, dev, &shown, false);
 }
 
 /* Check it before and after a lookup in a table: then the entry is that of the same super block. */
@@ -336,7 +338,8 @@ static int learn_from_host(struct mounts *mounts, uint32_t step, uint64_t dev)
     entry = mounts->host_ns < since_ns ? NULL : mountinfo_find(mounts->host, (uint32_t)dev);
     if (entry && is_there(mounts, step, dev, &since_ns))
         return learn_entry(mounts, step, dev, entry, false);
-    return !entry && dev == mounts->memory ? known_put(mounts, step, dev, &memory_mount) : -ENOENT;
+    return !entry && dev == mounts->memory ? known_put(mounts, step, dev, &memory_mount, false)
+                                           : -ENOENT;
 }
 
 /* "8:1", or "0:53+1" for a later one with the same number. */
@@ -363,7 +366,7 @@ static int put_unknown(struct mounts *mounts, uint32_t step, uint64_t dev, const
     dev_name(dev, name);
     (void)snprintf(source, sizeof(source), "%s %s", shown.source, name);
     shown.source = source;
-    return known_put(mounts, step, dev, &shown);
+    return known_put(mounts, step, dev, &shown, true);
 }
 
 void mounts_set_check(struct mounts *mounts, mounts_is_there_f check, void *arg)
@@ -379,7 +382,7 @@ int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pi
     char name[32];
     int rc;
 
-    if (dev == 0 || (known && !mounts_is_unknown(&known->name->shown)))
+    if (dev == 0 || (known && !known->open))
         return 0;
     refresh_if_changed(mounts);
     rc = learn_from_host(mounts, step, dev);
@@ -391,6 +394,22 @@ int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pi
         rc = -ENOMEM;
     dev_name(dev, name);
     return rc < 0 ? error_errno(error, rc, "name of the mount %s", name) : rc;
+}
+
+int mounts_learn_seen(struct mounts *mounts, uint32_t step, uint64_t dev,
+                      const struct mount_seen *seen)
+{
+    bool private = !namespaces_is_host(mounts->namespaces, seen->space);
+    const struct mountinfo_entry entry = {
+        .mount = private ? seen->in_task : seen->in_space,
+        .fstype = *seen->fstype ? seen->fstype : unknown_mount.fstype,
+        .source = *seen->source ? seen->source : unknown_mount.source,
+    };
+    struct mount_name shown = entry_name(&entry, private);
+
+    if (!shown.mount)
+        return 1;
+    return known_put(mounts, step, dev, &shown, namespaces_busy(mounts->namespaces));
 }
 
 /* --- portions --------------------------------------------------------------------------------- */
@@ -412,8 +431,8 @@ static int take_found(uint32_t step, uint64_t dev, uint64_t started_ns,
     const struct known *known = known_find(mounts, step, dev);
     uint64_t since_ns;
 
-    return entry && known && mounts_is_unknown(&known->name->shown) &&
-                   is_there(mounts, step, dev, &since_ns) && started_ns >= since_ns
+    return entry && known && known->open && is_there(mounts, step, dev, &since_ns) &&
+                   started_ns >= since_ns
                ? learn_entry(mounts, step, dev, entry, true)
                : 0;
 }

@@ -45,6 +45,17 @@ void mounts_set_check(struct mounts *mounts, mounts_is_there_f is_there, void *a
  * other tasks of the step, to replace "(unknown)"; -ENOMEM. */
 int mounts_learn(struct mounts *mounts, uint32_t step, uint64_t dev, uint32_t pid,
                  const char *fstype, const char *id, struct error *error);
+/* A mount as the kernel saw it when a step first used it. */
+struct mount_seen {
+    uint32_t space;       /* inode number of the mount namespace of the task */
+    const char *in_space; /* mount point from the root of the namespace; NULL: not known */
+    const char *in_task;  /* the same from the root of the task; NULL: it is not below that */
+    const char *fstype, *source;
+};
+/* After mounts_learn() has returned 1: use this name. A table that is still being read may replace
+ * it. 0; 1: there is no name in it; -ENOMEM. */
+int mounts_learn_seen(struct mounts *mounts, uint32_t step, uint64_t dev,
+                      const struct mount_seen *seen);
 /* Tables of tasks are read in portions of so many lines, one in each turn of the loop; SIZE_MAX,
  * the default: at once. mounts_turn() starts a turn, mounts_work() starts one and reads on; true if
  * there is more to do. */

@@ -294,6 +294,11 @@ bool namespaces_busy(const struct namespaces *namespaces)
     return false;
 }
 
+bool namespaces_is_host(const struct namespaces *namespaces, uint64_t ino)
+{
+    return ino && ino == namespaces->host_ino;
+}
+
 void namespaces_forget(struct namespaces *namespaces, uint32_t step)
 {
     for (size_t i = 0; i < SPACES; i++) {

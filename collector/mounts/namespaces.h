@@ -42,6 +42,8 @@ int namespaces_work(struct namespaces *namespaces, const struct mountinfo *host,
                     namespaces_found_f found, void *arg);
 /* True if something is being read. */
 bool namespaces_busy(const struct namespaces *namespaces);
+/* True if this inode number is that of the host's namespace. */
+bool namespaces_is_host(const struct namespaces *namespaces, uint64_t ino);
 /* Do not report lookups of the step any more. */
 void namespaces_forget(struct namespaces *namespaces, uint32_t step);
 

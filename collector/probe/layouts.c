@@ -70,24 +70,6 @@ static int open_maps(struct probe *other, struct error *error)
     return r < 0 ? r : shares_recount(other, error);
 }
 
-int probe_report_mount(void *arg, void *data, size_t size)
-{
-    const struct mount_key *key = data;
-    struct probe *probe = arg;
-    struct mount_record record;
-    struct probe_mount mount = {.step = key->step,
-                                .dev = (uint64_t)key->generation << 32 | key->dev};
-
-    if (size < sizeof(*key) || !probe->new_mount ||
-        map_get(probe, probe->skel->maps.mounts, key, &record) < 0)
-        return 0;
-    mount.pid = record.pid;
-    mount.magic = record.magic;
-    memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
-    memcpy(mount.id, record.id, sizeof(mount.id));
-    return probe->new_mount(&mount, probe->new_mount_arg);
-}
-
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
 static int open_layout(struct probe *probe, const char *directory, struct error *error)

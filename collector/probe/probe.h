@@ -51,6 +51,15 @@ struct probe_mount {
     uint32_t pid, magic;
     char fstype[16];
     char id[32];
+    const struct probe_seen *seen; /* NULL: not known. Only during the callback */
+};
+
+/* A mount as the kernel saw it when a step first used it: as in the task's /proc/PID/mountinfo. */
+struct probe_seen {
+    uint32_t space;            /* inode number of the mount namespace */
+    const char *in_space;      /* mount point from the root of the namespace; NULL: not known */
+    const char *in_task;       /* the same from the root of the task; NULL: it is not below that */
+    const char *type, *source; /* `source` may be empty */
 };
 
 /* The feature of calls by path, if only calls by descriptor are seen. */

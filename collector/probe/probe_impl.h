@@ -175,10 +175,13 @@ void layouts_release(void);
 void layouts_close(struct probe *probe);
 /* Returns the layout that counts this step (a key of `steps`); NULL: none of them. */
 struct probe *layouts_find(struct probe *probe, uint64_t key);
-/* Callback of a ring buffer; arg: the probe. */
-int probe_report_mount(void *arg, void *data, size_t size);
 /* detach.c: remove one layout. */
 int probe_detach_layout(const char *directory, struct probe_removed *ret, struct error *error);
+
+/* sighting.c: new mounts. */
+
+/* Callback of a ring buffer; arg: the probe. */
+int probe_report_mount(void *arg, void *data, size_t size);
 
 /* features.c: what the programs may do on this kernel. */
 

@@ -44,12 +44,29 @@ static int keep_unnamed(struct sampler *sampler, const struct probe_mount *m)
     return 0;
 }
 
+/* A mount may be gone by now. Returns 1 if it has no name, or may get a better one. */
+static int learn_seen(struct mounts *mounts, const struct probe_mount *m)
+{
+    const struct mount_seen seen = {
+        .space = m->seen->space,
+        .in_space = m->seen->in_space,
+        .in_task = m->seen->in_task,
+        .fstype = m->seen->type,
+        .source = m->seen->source,
+    };
+    int r = mounts_learn_seen(mounts, m->step, m->dev, &seen);
+
+    return r == 0 && mounts_busy(mounts) ? 1 : r;
+}
+
 static int learn_mount(const struct probe_mount *m, void *arg)
 {
     struct learn_pass *l = arg;
     struct error error;
     int r = mounts_learn(l->sampler->mounts, m->step, m->dev, m->pid, m->fstype, m->id, &error);
 
+    if (r > 0 && m->seen)
+        r = learn_seen(l->sampler->mounts, m);
     if (r > 0 && keep_unnamed(l->sampler, m) < 0)
         r = error_set(&error, -ENOMEM, "no memory for a mount without a name");
     /* A name that cannot be found does not prevent the others from being found. */

@@ -17,7 +17,7 @@
 
 #include "common/errno_names.h"
 
-#define PLACES 12
+#define PLACES 112
 #define ERRNOS 140
 #define USERS 8192 /* processes and threads of a workload */
 
@@ -105,14 +105,29 @@ struct mount_line {
     char root[1024], where[1024], fstype[64];
 };
 
+/* Space, tab, newline, backslash and, in newer kernels, '#' are \\ooo in the table. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (unsigned byte; *text; *to++ = (char)byte) {
+        byte = (unsigned char)*text;
+        text += *text == '\\' && sscanf(text, "\\%3o", &byte) == 1 ? 4 : 1;
+    }
+    *to = '\0';
+}
+
 static bool parse_line(const char *line, struct mount_line *mount)
 {
     const char *dash = strstr(line, " - ");
 
-    return dash &&
-           sscanf(line, "%*d %*d %u:%u %1023s %1023s", &mount->major, &mount->minor, mount->root,
-                  mount->where) == 4 &&
-           sscanf(dash, " - %63s", mount->fstype) == 1;
+    if (!dash ||
+        sscanf(line, "%*d %*d %u:%u %1023s %1023s", &mount->major, &mount->minor, mount->root,
+               mount->where) != 4 ||
+        sscanf(dash, " - %63s", mount->fstype) != 1)
+        return false;
+    unescape(mount->where);
+    return true;
 }
 
 /* Find the super block of the longest mount point that contains the path; the last mount wins. */

@@ -133,6 +133,54 @@ static void do_passing(void)
     WELL(HERE, IO_RMDIR, rmdir(IN("passing")));
 }
 
+/* A mount that lives for one use. Its name has what mountinfo escapes. */
+static void use_instant(int i, const char *directory)
+{
+    char path[PATH_MAX];
+    int place;
+
+    snprintf(path, sizeof(path), "%s/an instant #%d \303\274", directory, i);
+    MUST(mkdir(path, 0755));
+    MUST(mount("its source", path, "tmpfs", 0, NULL));
+    place = place_of(path);
+    begin();
+    use(place, path);
+    leave();
+    MUST(umount2(path, 0));
+    place_gone(place);
+}
+
+/* Also in a mount of its own namespace, and with a root of its own. */
+static void do_instants(void)
+{
+    char directory[PATH_MAX - 100];
+
+    snprintf(directory, sizeof(directory), "%s", IN("instants"));
+    MUST(mkdir(directory, 0755));
+    for (int i = 0; i < 50; i++)
+        use_instant(i, directory);
+    MUST(unshare(CLONE_NEWNS));
+    MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+    mount_own("private");
+    snprintf(directory, sizeof(directory), "%s", IN("private"));
+    for (int i = 50; i < 100; i++)
+        use_instant(i, directory);
+}
+
+/* Its mount point is longer than what the programs report (bpf/records.h, SIGHTING_PATH). */
+static void do_instant_deep(void)
+{
+    char path[PATH_MAX - 100];
+    size_t n = (size_t)snprintf(path, sizeof(path), "%s", IN("deep"));
+
+    MUST(mkdir(path, 0755));
+    for (int i = 0; i < 3; i++) {
+        n += (size_t)snprintf(path + n, sizeof(path) - n, "/%0250d", i);
+        MUST(mkdir(path, 0755));
+    }
+    use_instant(0, path);
+}
+
 /* Two file systems one after the other with the same number: two names, and two sums. */
 static void do_reused(void)
 {
@@ -219,8 +267,11 @@ static void do_memory(void)
 }
 
 const struct workload workloads_mount[] = {
-    {"image", do_image},         {"copy_up", do_copy_up},     {"everywhere", do_everywhere},
-    {"namespace", do_namespace}, {"container", do_container}, {"passing", do_passing},
-    {"detached", do_detached},   {"deleted", do_deleted},     {"automount", do_automount},
-    {"reused", do_reused},       {"memory", do_memory},       {NULL, NULL},
+    {"image", do_image},           {"copy_up", do_copy_up},
+    {"everywhere", do_everywhere}, {"namespace", do_namespace},
+    {"container", do_container},   {"passing", do_passing},
+    {"detached", do_detached},     {"deleted", do_deleted},
+    {"automount", do_automount},   {"reused", do_reused},
+    {"instants", do_instants},     {"instant_deep", do_instant_deep},
+    {"memory", do_memory},         {NULL, NULL},
 };

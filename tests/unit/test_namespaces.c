@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tests/unit/proc.h"
 
@@ -126,11 +127,83 @@ static void test_large_namespace_at_the_end(void **state)
     mounts_destroy(mounts);
 }
 
+static uint32_t host_space(void)
+{
+    char path[256];
+    struct stat st;
+
+    proc_path(path, "1", "ns/mnt");
+    assert_int_equal(stat(path, &st), 0);
+    return (uint32_t)st.st_ino;
+}
+
+/* Mounts that were gone before their table was read: the kernel has seen their names. */
+static void test_seen(void **state)
+{
+    struct mount_seen seen = {.in_space = "/root/a b", .fstype = "fuse.x", .source = ""};
+    struct mounts *mounts;
+    struct mount_name name;
+
+    (void)state;
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    proc_task("1", NULL, 1);
+    seen.space = host_space();
+    mounts = proc_mounts();
+    mounts_turn(mounts);
+    /* In the host's namespace. */
+    learn(mounts, 1, DEV(0, 77), 0, 1);
+    assert_int_equal(mounts_learn_seen(mounts, 1, DEV(0, 77), &seen), 0);
+    name = mounts_find(mounts, 1, DEV(0, 77));
+    assert_string_equal(name.mount, "/root/a b");
+    assert_string_equal(name.fstype, "fuse.x");
+    assert_string_equal(name.source, "none");
+    assert_true(!name.private && !name.labelled);
+    /* In another one, where only the path from the root of the task counts. */
+    seen.space++;
+    learn(mounts, 1, DEV(0, 78), 0, 1);
+    assert_int_equal(mounts_learn_seen(mounts, 1, DEV(0, 78), &seen), 1);
+    assert_string_equal(mounts_find(mounts, 1, DEV(0, 78)).mount, "(unknown)");
+    seen.in_task = "/a b";
+    assert_int_equal(mounts_learn_seen(mounts, 1, DEV(0, 78), &seen), 0);
+    assert_string_equal(mounts_find(mounts, 1, DEV(0, 78)).mount, "/a b");
+    assert_true(mounts_find(mounts, 1, DEV(0, 78)).private);
+    /* It is final. */
+    proc_write("1", "1 1 0:78 / /later rw - tmpfs t rw\n");
+    assert_int_equal(mounts_refresh(mounts, NULL), 0);
+    learn(mounts, 1, DEV(0, 78), 0, 0);
+    assert_string_equal(mounts_find(mounts, 1, DEV(0, 78)).mount, "/a b");
+    mounts_destroy(mounts);
+}
+
+/* A table that is being read has the last word. */
+static void test_seen_and_read(void **state)
+{
+    struct mount_seen seen = {.space = 1, .in_task = "/seen", .fstype = "tmpfs", .source = "t"};
+    struct mounts *mounts;
+
+    (void)state;
+    proc_write("1", "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    proc_write("7", "2 1 0:77 / /a rw - tmpfs t rw\n3 1 0:78 / /b rw - tmpfs t rw\n");
+    proc_task("7", NULL, 100);
+    mounts = proc_mounts();
+    mounts_set_lines(mounts, 1);
+    mounts_turn(mounts);
+    learn(mounts, 1, DEV(0, 78), 7, 1);
+    assert_int_equal(mounts_learn_seen(mounts, 1, DEV(0, 78), &seen), 0);
+    assert_string_equal(mounts_find(mounts, 1, DEV(0, 78)).mount, "/seen");
+    mounts_finish(mounts, 1);
+    assert_string_equal(mounts_find(mounts, 1, DEV(0, 78)).mount, "/b");
+    proc_remove("7");
+    mounts_destroy(mounts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_namespace),
         cmocka_unit_test(test_large_namespace),
+        cmocka_unit_test(test_seen),
+        cmocka_unit_test(test_seen_and_read),
         cmocka_unit_test(test_large_namespace_at_the_end),
     };
 

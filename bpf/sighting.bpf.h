@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reports the mount of a super block that a step uses for the first time: its mount point in the
+ * namespace of the task, as /proc/PID/mountinfo would show it. A mount may be gone before jobiod
+ * reads that table. Nothing is locked: a table that changes meanwhile gives no name or, as for
+ * jobiod, that of one side of the change.
+ */
+#ifndef JOBIO_BPF_SIGHTING_H
+#define JOBIO_BPF_SIGHTING_H
+
+/* Mounts of a super block to look at, in all namespaces. */
+#define SIGHTING_MOUNTS 8
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, JOBIO_NEW_MOUNTS_BYTES);
+} sightings SEC(".maps");
+
+struct sighting_slot sighting_slots[SIGHTING_SLOTS] SEC(".data.sightings") = {};
+
+static __always_inline struct sighting_slot *sighting_slot(__u64 owner)
+{
+    return &sighting_slots[owner % SIGHTING_SLOTS];
+}
+
+/* Returns the address of the mount after `address`, 0: of the first one; 0 if there is none. */
+static __always_inline __u64 sighting_next(__u64 super, __u64 address)
+{
+    struct super_block *sb = (struct super_block *)super;
+    struct super_block___list *list = (struct super_block___list *)sb;
+    struct mount *mount = (struct mount *)address;
+    struct list_head *next;
+    __u64 head, offset;
+
+    if (bpf_core_field_exists(((struct mount___chain *)mount)->mnt_next_for_sb))
+        return (__u64)(mount ? BPF_CORE_READ((struct mount___chain *)mount, mnt_next_for_sb)
+                             : BPF_CORE_READ((struct super_block___chain *)sb, s_mounts));
+    offset = bpf_core_field_offset(struct mount___list, mnt_instance);
+    head = (__u64)sb + bpf_core_field_offset(struct super_block___list, s_mounts);
+    next = mount ? BPF_CORE_READ((struct mount___list *)mount, mnt_instance.next)
+                 : BPF_CORE_READ(list, s_mounts.next);
+    return next && (__u64)next != head ? (__u64)next - offset : 0;
+}
+
+/* Returns the address of the first mount of the super block in this namespace, 0 if there is none.
+ * root: its mnt_root; 0: any. */
+__noinline __u64 sighting_find(__u64 super, __u64 space, __u64 root)
+{
+    struct mount *mount = NULL;
+
+#pragma unroll
+    for (int i = 0; i < SIGHTING_MOUNTS; i++) {
+        mount = (struct mount *)sighting_next(super, (__u64)mount);
+        if (!mount)
+            return 0;
+        if ((__u64)BPF_CORE_READ(mount, mnt_ns) == space &&
+            (!root || (__u64)BPF_CORE_READ(mount, mnt.mnt_root) == root))
+            return (__u64)mount;
+    }
+    return 0;
+}
+
+/* Take a slot. Returns 0 if the source does not fit. */
+__noinline int sighting_start(__u64 owner, __u64 super, __u64 address)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    struct super_block *sb = (struct super_block *)super;
+    struct sighting_slot *slot = sighting_slot(owner);
+    struct mount *mount = (struct mount *)address;
+
+    slot->owner = owner;
+    slot->mount = address;
+    slot->dentry = (__u64)BPF_CORE_READ(mount, mnt.mnt_root);
+    slot->root = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+    slot->root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+    slot->seen.space = BPF_CORE_READ(mount, mnt_ns, ns.inum);
+    slot->seen.length = 0;
+    slot->seen.root = SIGHTING_NO_ROOT;
+    slot->seen.found = 0;
+    slot->seen.subtype[0] = 0;
+    slot->seen.source[0] = 0;
+    bpf_probe_read_kernel_str(slot->seen.subtype, SIGHTING_SUBTYPE, BPF_CORE_READ(sb, s_subtype));
+    return bpf_probe_read_kernel_str(slot->seen.source, SIGHTING_SOURCE,
+                                     BPF_CORE_READ(mount, mnt_devname)) < SIGHTING_SOURCE;
+}
+
+/* Returns false if it does not fit. */
+static __always_inline bool sighting_put_name(struct sighting_slot *slot, struct dentry *dentry)
+{
+    __u32 length = slot->seen.length;
+    long n;
+
+    if (length >= SIGHTING_PATH)
+        return false;
+    n = bpf_probe_read_kernel_str(slot->seen.path + length, SIGHTING_NAME,
+                                  BPF_CORE_READ(dentry, d_name.name));
+    if (n <= 1)
+        return false;
+    slot->seen.length = length + n;
+    return true;
+}
+
+/* One step up. Returns 0 at the end. */
+__noinline int sighting_step(__u64 owner)
+{
+    struct sighting_slot *slot = sighting_slot(owner);
+    struct dentry *dentry = (struct dentry *)slot->dentry;
+    struct mount *mount = (struct mount *)slot->mount, *parent;
+    __u64 mnt = slot->mount + bpf_core_field_offset(struct mount, mnt);
+
+    if (slot->owner != owner)
+        return 0;
+    if (mnt == slot->root && slot->dentry == slot->root_dentry)
+        slot->seen.root = slot->seen.length;
+    if (dentry != BPF_CORE_READ(mount, mnt.mnt_root)) {
+        slot->dentry = (__u64)BPF_CORE_READ(dentry, d_parent);
+        return sighting_put_name(slot, dentry);
+    }
+    parent = BPF_CORE_READ(mount, mnt_parent);
+    slot->seen.found = parent == mount;
+    slot->dentry = (__u64)BPF_CORE_READ(mount, mnt_mountpoint);
+    slot->mount = (__u64)parent;
+    return parent != mount;
+}
+
+/* Returns 0 if the slot is another task's, or the ring buffer is full. */
+__noinline int sighting_send(__u64 owner, __u64 step, __u64 where)
+{
+    struct sighting_slot *slot = sighting_slot(owner);
+    struct mount_sighting *to = bpf_ringbuf_reserve(&sightings, sizeof(*to), 0);
+
+    if (!to)
+        return 0;
+    bpf_probe_read_kernel(to, sizeof(*to), &slot->seen);
+    to->key = (struct mount_key){.step = step, .dev = where, .generation = where >> 32};
+    if (slot->owner != owner) {
+        bpf_ringbuf_discard(to, 0);
+        return 0;
+    }
+    bpf_ringbuf_submit(to, 0);
+    return 1;
+}
+
+/* Report the mount with its name. Returns 0 if there is none. */
+__noinline int sighting_report(__u64 super, __u64 step, __u64 where)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    __u64 space = (__u64)BPF_CORE_READ(task, nsproxy, mnt_ns);
+    __u64 owner = bpf_ktime_get_ns() << 16 ^ bpf_get_current_pid_tgid();
+    __u64 root = (__u64)BPF_CORE_READ((struct super_block *)super, s_root);
+    __u64 mount = sighting_find(super, space, root) ?: sighting_find(super, space, 0);
+
+    if (!space || !mount || !sighting_start(owner, super, mount))
+        return 0;
+#pragma unroll
+    for (int i = 0; i < SIGHTING_STEPS; i++)
+        if (!sighting_step(owner))
+            break;
+    return sighting_send(owner, step, where);
+}
+
+#endif
