@@ -9,18 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/numbers.h"
-
-uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
-{
-    unsigned __int128 rate;
-
-    if (!elapsed_ns)
-        return 0;
-    rate = ((unsigned __int128)amount * NS_PER_S + elapsed_ns / 2) / elapsed_ns;
-    return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
-}
 
 struct io_counter *io_account_op(struct io_account *account, enum io_op op)
 {
