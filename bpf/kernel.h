@@ -74,6 +74,7 @@ struct super_block {
     unsigned long s_magic;
     struct file_system_type *s_type;
     char s_id[32];
+    void *s_fs_info;
 };
 
 struct inode {

@@ -253,6 +253,7 @@ void probe_destroy(struct probe *probe)
         return;
     layouts_close(probe);
     ring_buffer__free(probe->ring);
+    rpc_close(probe);
     hooks_close(probe);
     accounts_close(probe);
     elements_close(probe);

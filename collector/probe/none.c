@@ -343,3 +343,9 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
     (void)error;
     return 0;
 }
+
+const char *probe_rpc_missing(const struct probe *probe)
+{
+    (void)probe;
+    return NULL;
+}
