@@ -87,6 +87,7 @@ struct super_block {
     struct dentry *s_root;
     const char *s_subtype;
     char s_id[32];
+    void *s_fs_info;
 };
 
 /* The mounts of a super block: a list through mount.mnt_instance, since 6.18 one that ends with

@@ -9,18 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/numbers.h"
-
-uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
-{
-    unsigned __int128 rate;
-
-    if (!elapsed_ns)
-        return 0;
-    rate = ((unsigned __int128)amount * NS_PER_S + elapsed_ns / 2) / elapsed_ns;
-    return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
-}
 
 struct io_counter *io_account_op(struct io_account *account, enum io_op op)
 {
@@ -413,6 +402,7 @@ static void mount_clear(struct io_mount *m)
     free(m->fstype);
     free(m->source);
     io_account_clear(&m->io);
+    free(m->rpc);
     timeline_clear(&m->timeline);
 }
 
@@ -506,7 +496,8 @@ static struct io_mount *mount_reserve(struct io_mounts *to, const struct io_moun
         mine->dev = m->dev;
         mine->labelled = m->labelled;
     }
-    if (timeline_reserve(&mine->timeline, &m->timeline) < 0)
+    if (timeline_reserve(&mine->timeline, &m->timeline) < 0 ||
+        rpc_account_reserve(&mine->rpc, m->rpc) < 0)
         return NULL;
     return account_reserve(&mine->io, &m->io) < 0 ? NULL : mine;
 }
@@ -535,6 +526,7 @@ static void mount_add_reserved(struct io_mount *to, const struct io_mount *from)
 {
     if (strcmp(to->mount, IO_OTHER_MOUNTS) != 0) /* a process may use several of them */
         io_users_add(to->users, io_account_ops(&to->io), from->users, io_account_ops(&from->io));
+    rpc_account_add(to->rpc, io_account_ops(&to->io), from->rpc, io_account_ops(&from->io));
     account_add_reserved(&to->io, &from->io);
     /* Every node must accept the name as a label. */
     to->labelled = to->labelled && from->labelled;

@@ -15,6 +15,7 @@
 #include "common/io_histogram.h"
 #include "common/io_op.h"
 #include "common/mount_index.h"
+#include "common/rpc.h"
 #include "common/timeline.h"
 #include "common/users.h"
 
@@ -54,6 +55,7 @@ struct io_mount {
     struct io_peak peaks[IO_OP_COUNT];
     struct io_cache cache;
     struct io_users users[IO_USER_KINDS];
+    struct rpc_account *rpc;        /* owned; NULL: not NFS, or its requests were not counted */
     struct timeline timeline;       /* empty: not requested, or from an older release */
     struct mount_baseline baseline; /* of other jobs, from the store of this node */
 };
@@ -178,8 +180,8 @@ struct io_mount *io_mounts_get(struct io_mounts *mounts, const char *mount, cons
 struct io_mount *io_mounts_find(const struct io_mounts *mounts, const char *mount,
                                 const char *fstype, const char *source, bool is_private);
 void io_mounts_forget_index(struct io_mounts *mounts);
-/* to += from, mount by mount: accounts, cache, users (of other processes) and time lines are added,
- * peaks are maxima, labelled only if both are. 0 or -ENOMEM. */
+/* to += from, mount by mount: accounts, cache, users (of other processes), RPCs and time lines are
+ * added, peaks are maxima, labelled only if both are. 0 or -ENOMEM. */
 int io_mounts_add(struct io_mounts *to, const struct io_mounts *from);
 int io_mounts_copy(const struct io_mounts *from, struct io_mounts *ret);
 /* The requests of io_account_all(), of all mounts. */

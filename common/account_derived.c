@@ -4,10 +4,21 @@
 
 #include <errno.h>
 
+#include "common/clock.h"
 #include "common/numbers.h"
 
 /* How often programs read at the end of a file. */
 #define EMPTY_READS 2
+
+uint64_t io_per_second(uint64_t amount, uint64_t elapsed_ns)
+{
+    unsigned __int128 rate;
+
+    if (!elapsed_ns)
+        return 0;
+    rate = ((unsigned __int128)amount * NS_PER_S + elapsed_ns / 2) / elapsed_ns;
+    return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+}
 
 /* --- errors ----------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is wall clock
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 7.
+-- PRAGMA user_version is the version of this schema: 8.
 
 -- One job on this node. A requeued job has a row for each restart. A job number that was used again (after
 -- a reset of the cluster) has a row for each holder.
@@ -146,6 +146,9 @@ CREATE TABLE step_mount (
     writers INTEGER,
     writer_threads INTEGER,
     writers_at_least INTEGER,
+    -- NULL: not NFS, or its requests were not counted; else 1: some are missing from the table rpc
+    rpc_incomplete INTEGER,
+    rpc_shared_at_most INTEGER,       -- 1: other steps may have counted the same shared ones
     PRIMARY KEY (step_id, mount_id)
 ) WITHOUT ROWID;
 CREATE INDEX step_mount_mount ON step_mount (mount_id);
@@ -200,6 +203,25 @@ CREATE TABLE timeline (
     PRIMARY KEY (step_id, mount_id),
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 );
+
+-- The requests (RPCs) of the NFS client, by class of procedure (read, write, getattr, ...; doc/json.md has
+-- the list).
+CREATE TABLE rpc (
+    step_id INTEGER NOT NULL,
+    mount_id INTEGER NOT NULL,
+    shared INTEGER NOT NULL,          -- 1: submitted by kernel threads, for any process on the mount
+    class TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    retransmissions INTEGER NOT NULL,
+    sent_bytes INTEGER NOT NULL,      -- with the headers of the messages, like received_bytes
+    received_bytes INTEGER NOT NULL,
+    queued_ns INTEGER NOT NULL,       -- until they were sent
+    server_ns INTEGER NOT NULL,       -- from then until the reply
+    time_ns INTEGER NOT NULL,         -- from their start to their end
+    PRIMARY KEY (step_id, mount_id, shared, class),
+    FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
+) WITHOUT ROWID;
 
 -- The calls of MPI-IO of a step, by class of functions (read, read_all, write, write_all, open, ...;
 -- doc/json.md has the list). Histograms as in `io`.

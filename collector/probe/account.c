@@ -6,6 +6,7 @@
 #include <search.h>
 #include <string.h>
 
+#include "bpf/rpc_records.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/numbers.h"
@@ -28,6 +29,7 @@ struct tally {
     struct io_account io;
     struct io_cache cache;
     struct io_users users[IO_USER_KINDS];
+    struct rpc_account *rpc; /* NULL: not NFS */
     uint64_t slices[SLICES]; /* as in struct account_value */
 };
 
@@ -62,6 +64,7 @@ static void tally_destroy(void *arg)
             free(tally->ops[op]->counter.errnos);
         free(tally->ops[op]);
     }
+    free(tally->rpc);
     free(tally);
 }
 
@@ -258,6 +261,21 @@ static int add_missed_users(const void *key, const void *value, void *arg)
     return 0;
 }
 
+static int add_requests(const void *key, const void *value, void *arg)
+{
+    const struct rpc_counter_key *at = key;
+    struct rpc_counter_value counters;
+    struct pass *pass = arg;
+    struct tally *tally;
+    uint64_t dev;
+    int r;
+
+    if (!pass_has(pass, at->step) || rpc_find(pass->probe, key, value, &counters, &dev) < 0)
+        return 0;
+    r = pass_tally(pass, at->step, dev, &tally);
+    return r == 0 ? rpc_add(&tally->rpc, &counters) : r;
+}
+
 static void widen(uint64_t *total, uint32_t before, uint32_t now)
 {
     *total += (uint32_t)(now - before);
@@ -309,6 +327,8 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
     }
     tally->cache = (struct io_cache){0};
     memset(tally->users, 0, sizeof(tally->users));
+    if (tally->rpc)
+        *tally->rpc = (struct rpc_account){0};
     memset(tally->slices, 0, sizeof(tally->slices));
 }
 
@@ -338,6 +358,7 @@ static int report_tally(const struct pass *pass, const struct tally *tally)
                                               .io = &tally->io,
                                               .cache = &tally->cache,
                                               .users = tally->users,
+                                              .rpc = tally->rpc,
                                               .slices = slices},
                       pass->arg);
 }
@@ -361,6 +382,9 @@ static void end_tally(const void *node, VISIT visit, void *arg)
         any = true;
     }
     finish_cache(pass, tally);
+    pass->result = rpc_finish(pass->probe, pass->step->step, tally->dev, &tally->rpc);
+    if (pass->result)
+        return;
     if (any || !io_cache_is_empty(&tally->cache))
         pass->result = report_tally(pass, tally);
 }
@@ -409,6 +433,10 @@ static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, pro
         r = map_each(probe, probe->skel->maps.users, add_user, &pass, error);
     if (r == 0)
         r = map_each(probe, probe->skel->maps.mounts, add_missed_users, &pass, error);
+    if (r == 0)
+        r = rpc_read(probe, error);
+    if (r == 0 && rpc_counters(probe))
+        r = map_each(probe, rpc_counters(probe), add_requests, &pass, error);
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_step, &pass);
@@ -420,6 +448,8 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
 {
     int r = 0;
 
+    if (!probe->blind)
+        rpc_poll(probe);
     for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = read_layout(p, steps, n, each, arg, error);
     return r;

@@ -102,6 +102,14 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
     return r;
 }
 
+static int drop_requests(struct probe *probe, const uint32_t *steps, size_t n, struct error *error)
+{
+    const struct bpf_map *map = rpc_counters(probe);
+
+    rpc_forget(probe, steps, n);
+    return map ? map_drop_steps(probe, map, steps, n, error) : 0;
+}
+
 static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
                       struct error *error)
 {
@@ -121,6 +129,8 @@ static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, s
         r = map_drop_steps(probe, maps[i], numbers, n, error);
         result = result < 0 ? result : r;
     }
+    r = drop_requests(probe, numbers, n, error);
+    result = result < 0 ? result : r;
     shares_drop(probe, numbers, n);
     accounts_forget(probe, numbers, n);
     return result;
@@ -234,6 +244,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = map_each(probe, maps[i], add_number, &numbers, error);
     if (!r)
         r = map_each(probe, probe->skel->maps.shares, add_number, &numbers, error);
+    if (!r && rpc_counters(probe))
+        r = map_each(probe, rpc_counters(probe), add_number, &numbers, error);
     /* List the steps after the keys, so that a step that was tagged meanwhile is included. */
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);
@@ -245,6 +257,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = drop_accounts(probe, numbers.items, numbers.n, error);
     for (size_t i = 0; i < ARRAY_SIZE(maps) && !r && numbers.n; i++)
         r = map_drop_steps(probe, maps[i], numbers.items, numbers.n, error);
+    if (!r)
+        r = drop_requests(probe, numbers.items, numbers.n, error);
     if (!r) {
         shares_drop(probe, numbers.items, numbers.n);
         accounts_forget(probe, numbers.items, numbers.n);

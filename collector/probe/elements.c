@@ -114,6 +114,12 @@ static uint32_t number_of(const struct bpf_map *map)
     return n;
 }
 
+/* Returns whether the program accesses the map. */
+static bool is_by_program(const struct probe *probe, const struct bpf_map *map)
+{
+    return probe->elements && number_of(map) < MAPS_COUNT;
+}
+
 /* Pages of `rows` for all elements of the largest map; call after maps_share(), which sets the
  * sizes. */
 static uint32_t count_pages(const struct maps_bpf *skel)
@@ -218,7 +224,7 @@ int map_get(const struct probe *probe, const struct bpf_map *map, const void *ke
 {
     int r;
 
-    if (!probe->elements)
+    if (!is_by_program(probe, map))
         return bpf_map_lookup_elem(bpf_map__fd(map), key, value);
     r = run_with_key(probe, map, MAPS_GET, key);
     if (r == 0)
@@ -229,7 +235,7 @@ int map_get(const struct probe *probe, const struct bpf_map *map, const void *ke
 int map_put(const struct probe *probe, const struct bpf_map *map, const void *key,
             const void *value, uint64_t flags)
 {
-    if (!probe->elements)
+    if (!is_by_program(probe, map))
         return bpf_map_update_elem(bpf_map__fd(map), key, value, flags);
     memcpy(probe->elements->data_call->call.value, value, bpf_map__value_size(map));
     probe->elements->data_call->call.flags = flags;
@@ -238,8 +244,8 @@ int map_put(const struct probe *probe, const struct bpf_map *map, const void *ke
 
 int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key)
 {
-    return probe->elements ? run_with_key(probe, map, MAPS_DROP, key)
-                           : bpf_map_delete_elem(bpf_map__fd(map), key);
+    return is_by_program(probe, map) ? run_with_key(probe, map, MAPS_DROP, key)
+                                     : bpf_map_delete_elem(bpf_map__fd(map), key);
 }
 
 void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n)
@@ -247,7 +253,8 @@ void map_drop_all(const struct probe *probe, const struct bpf_map *map, const vo
     size_t size = bpf_map__key_size(map);
     uint32_t count = (uint32_t)n;
 
-    if (!n || (!probe->elements && bpf_map_delete_batch(bpf_map__fd(map), keys, &count, NULL) == 0))
+    if (!n || (!is_by_program(probe, map) &&
+               bpf_map_delete_batch(bpf_map__fd(map), keys, &count, NULL) == 0))
         return;
     for (size_t i = 0; i < n; i++)
         (void)map_drop(probe, map, (const char *)keys + i * size);
@@ -258,7 +265,7 @@ int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f ea
 {
     _free_ char *rows = NULL;
     size_t n = 0;
-    int r = probe->elements ? read_rows(probe, map, &rows, &n) : -ENOSPC;
+    int r = is_by_program(probe, map) ? read_rows(probe, map, &rows, &n) : -ENOSPC;
 
     if (r == -ENOSPC)
         return map_each_batch(map, each, arg, error);

@@ -382,3 +382,9 @@ int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error 
     (void)error;
     return 0;
 }
+
+const char *probe_rpc_missing(const struct probe *probe)
+{
+    (void)probe;
+    return NULL;
+}

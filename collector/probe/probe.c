@@ -265,6 +265,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);
+    rpc_poll(probe);
     r = probe->adopted ? shares_recount(probe, error) : 0;
     if (r == 0)
         r = check_blind(probe, error);
@@ -362,6 +363,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
 {
     const struct step_record record = {0};
     uint64_t key = step_key(cgroup_id, cgroup_version);
+    struct step_record have;
     int r;
 
     if (!level_bit(level) || !level || !cgroup_id)
@@ -370,6 +372,8 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
         *ret = step_number(cgroup_id, cgroup_version);
     if (probe->blind || layouts_find(probe, key))
         return 0;
+    if (map_get(probe, probe->skel->maps.steps, &key, &have) < 0)
+        rpc_start(probe, step_number(cgroup_id, cgroup_version));
     r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
     if (r == -E2BIG)
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
@@ -489,6 +493,7 @@ int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct 
 {
     int r = 0;
 
+    rpc_poll(probe); /* the first mount of NFS loads its module */
     for (struct probe *p = probe->blind ? NULL : probe; p && r >= 0; p = p->others) {
         p->new_mount = each;
         p->new_mount_arg = arg;

@@ -177,6 +177,7 @@ struct probe_account {
     const struct io_account *io;
     const struct io_cache *cache;
     const struct io_users *users;     /* IO_USER_KINDS of them */
+    const struct rpc_account *rpc;    /* NULL: not NFS, or not counted */
     const struct probe_slice *slices; /* PROBE_SLICES: the last ones, in any order */
 };
 
@@ -201,6 +202,9 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
 
 /* List the hooks with current statistics. *ret belongs to the probe. */
 int probe_hooks(struct probe *probe, const struct probe_hook **ret, size_t *n);
+/* Returns the reason why the requests of the NFS client are not counted; NULL: they are, or there
+ * is no NFS client. */
+const char *probe_rpc_missing(const struct probe *probe);
 /* Returns the operations that are not counted completely or not trusted (bit 1 << io_op). */
 uint64_t probe_unsupported(const struct probe *probe);
 /* Store the result of a self-test: `failed` operations are not counted correctly, whatever hooks

@@ -67,6 +67,8 @@ struct probe {
     /* probe_span_f */
     void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
     void *new_span_arg;
+    struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
+    struct error rpc_why;  /* why its requests are not counted; "": nothing to report */
 };
 
 /* spans.c: the traces. */
@@ -289,6 +291,27 @@ void uprobes_set_multi(struct bpf_program *program);
 int uprobes_attach(struct uprobe_links **ret, const struct bpf_program *program, bool on_return,
                    const char *path, const struct uprobe_place *places, size_t n);
 void uprobe_links_destroy(struct uprobe_links *links); /* detaches; NULL is fine */
+
+/* rpc.c: the requests of the NFS client. Other layouts have none. */
+struct rpc_counter_value;
+/* Count them if the client's module has been loaded since the last call. */
+void rpc_poll(struct probe *probe);
+void rpc_close(struct probe *probe);
+/* A step that is about to start: its requests are counted from now on. */
+void rpc_start(struct probe *probe, uint32_t step);
+void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n);
+/* Returns the map with the counters of steps; NULL: nothing is counted. Its keys start with the
+ * step.
+ */
+const struct bpf_map *rpc_counters(const struct probe *probe);
+/* A reading: first read all but the counters of steps; then find the s_dev of each of these and add
+ * it to its account, which is created if *to is NULL; then finish the account of each s_dev, which
+ * is created if it is one of NFS. -ENOENT: the file system is not known. */
+int rpc_read(struct probe *probe, struct error *error);
+int rpc_find(const struct probe *probe, const void *key, const void *value,
+             struct rpc_counter_value *counters, uint64_t *dev);
+int rpc_add(struct rpc_account **to, const struct rpc_counter_value *counters);
+int rpc_finish(struct probe *probe, uint32_t step, uint64_t dev, struct rpc_account **account);
 
 /* account.c: totals. */
 /* Forget the totals of these steps. */

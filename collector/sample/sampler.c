@@ -342,6 +342,9 @@ static int add_account(const struct probe_account *a, void *arg)
         io_cache_add(&m->cache, a->cache);
     /* Before the requests are added: another super block may have the same name. */
     io_users_merge(m->users, io_account_ops(&m->io), a->users, io_account_ops(a->io));
+    if (rpc_account_reserve(&m->rpc, a->rpc) < 0)
+        return -ENOMEM;
+    rpc_account_add(m->rpc, io_account_ops(&m->io), a->rpc, io_account_ops(a->io));
     return add_slices(f, m, a->slices) < 0 ? -ENOMEM : io_account_add(&m->io, a->io);
 }
 

@@ -102,6 +102,21 @@ static void users_read(sqlite3_stmt *row, int column, struct io_users *users)
                                         .at_least = sqlite3_column_int(row, column + 2)};
 }
 
+static int rpc_read(struct store *store, int64_t step, sqlite3_stmt *row, int column,
+                    struct io_mount *m, struct error *error)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return 0;
+    if (!m->rpc)
+        m->rpc = calloc(1, sizeof(*m->rpc));
+    if (!m->rpc)
+        return no_memory(store, error);
+    m->rpc->known = true;
+    m->rpc->incomplete |= sqlite3_column_int(row, column);
+    m->rpc->shared_at_most |= sqlite3_column_int(row, column + 1);
+    return store_get_rpc(store, step, sqlite3_column_int64(row, 0), m->rpc, error);
+}
+
 static int mounts_read(struct store *store, int64_t step, struct io_mounts *mounts,
                        struct error *error)
 {
@@ -116,7 +131,9 @@ static int mounts_read(struct store *store, int64_t step, struct io_mounts *moun
         for (int i = 0; i < IO_CACHE_COLUMNS; i++)
             *io_column_in(&io_cache_columns[i], &m->cache) = column_u64(row, 6 + i);
         users_read(row, 6 + IO_CACHE_COLUMNS, m->users);
-        r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
+        r = rpc_read(store, step, row, 6 + IO_CACHE_COLUMNS + 3 * IO_USER_KINDS, m, error);
+        if (r == 0)
+            r = counters_read(store, step, sqlite3_column_int64(row, 0), m, error);
         if (r == 0)
             r = store_get_timeline(store, step, sqlite3_column_int64(row, 0), &m->timeline, error);
     }

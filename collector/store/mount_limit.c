@@ -111,6 +111,7 @@ int store_limit_mounts(const struct io_mounts *mounts, const struct mount_limit 
         m->dev = 0;
         m->baseline = (struct mount_baseline){0};
         memset(m->users, 0, sizeof(m->users));
+        m->rpc = NULL;
     }
     r = io_mounts_copy(&(struct io_mounts){.items = items, .n = mounts->n}, ret);
     return r < 0 ? r : 1;

@@ -216,6 +216,8 @@ static int io_put(struct store *store, int64_t step, int64_t mount, enum io_op o
 
 /* The columns of readers and writers. */
 #define USER_COLUMNS (3 * IO_USER_KINDS)
+/* Those of the requests of NFS. */
+#define RPC_COLUMNS 2
 
 static void user_values(const struct io_users *users, struct sql_value *values)
 {
@@ -231,7 +233,9 @@ static void user_values(const struct io_users *users, struct sql_value *values)
 static int step_mount_put(struct store *store, const struct step_row *step,
                           const struct io_mount *m, struct error *error)
 {
-    struct sql_value values[2 + IO_CACHE_COLUMNS + USER_COLUMNS] = {U64((uint64_t)step->id)};
+    struct sql_value values[2 + IO_CACHE_COLUMNS + USER_COLUMNS + RPC_COLUMNS] = {
+        U64((uint64_t)step->id)};
+    struct sql_value *rpc = values + 2 + IO_CACHE_COLUMNS + USER_COLUMNS;
     int64_t mount;
     int r = mount_id(store, m, &mount, error);
 
@@ -241,7 +245,11 @@ static int step_mount_put(struct store *store, const struct step_row *step,
     for (size_t i = 0; i < IO_CACHE_COLUMNS; i++)
         values[2 + i] = U64(io_column_of(&io_cache_columns[i], &m->cache));
     user_values(m->users, values + 2 + IO_CACHE_COLUMNS);
+    rpc[0] = m->rpc ? U64(m->rpc->incomplete) : NONE;
+    rpc[1] = m->rpc ? U64(m->rpc->shared_at_most) : NONE;
     r = store_run(store, SQL_STEP_MOUNT_PUT, values, ARRAY_SIZE(values), error);
+    if (r == 0)
+        r = store_put_rpc(store, step->id, mount, m->rpc, error);
     if (r == 0)
         r = store_put_timeline(store, step->id, mount, &m->timeline, error);
     for (int op = 0; r == 0 && op < IO_OP_COUNT; op++)

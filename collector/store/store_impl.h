@@ -241,6 +241,12 @@ int store_put_mpi(struct store *store, int64_t step, const struct mpi_account *a
 int store_get_mpi(struct store *store, int64_t step, const char *incomplete,
                   struct mpi_account **ret, struct error *error);
 
+/* Insert the NFS requests of a step on a mount (NULL: not counted), or add them to an account. */
+int store_put_rpc(struct store *store, int64_t step, int64_t mount,
+                  const struct rpc_account *account, struct error *error);
+int store_get_rpc(struct store *store, int64_t step, int64_t mount, struct rpc_account *to,
+                  struct error *error);
+
 /* Write or read the time line of a step on a mount; *ret stays empty if there is none. */
 int store_put_timeline(struct store *store, int64_t step, int64_t mount, const struct timeline *t,
                        struct error *error);

@@ -185,6 +185,8 @@ static struct json_object *mounts(struct tree *t, const struct style *style,
         for (enum io_user_kind kind = 0; kind < IO_USER_KINDS; kind++)
             if (m->users[kind].processes)
                 tree_put(t, o, io_user_kind_name(kind), users(t, &m->users[kind]));
+        if (m->rpc)
+            tree_put(t, o, "rpc", json_rpc(t, m->rpc));
         if (mount_baseline_is_known(&m->baseline))
             tree_put(t, o, "normal", baseline(t, &m->baseline));
         if (style->flags & REPORT_TIMELINE && !timeline_is_empty(&m->timeline))

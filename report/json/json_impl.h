@@ -39,6 +39,11 @@ int json_get_mpi(struct json_object *document, struct mpi_account **ret, struct 
 /* {"start_s":..,"width_s":..,"read_bytes":[..],..} with at most `max` bins, without zeros at the
  * ends; NULL on out-of-memory. */
 struct json_object *json_timeline(const struct timeline *t, unsigned max);
+/* rpc.c */
+struct json_object *json_rpc(struct tree *t, const struct rpc_account *account);
+/* *ret is owned by the caller; NULL stays if there is none. */
+int json_get_rpc(struct json_object *mount, struct rpc_account **ret, struct error *error);
+
 /* Read the member "timeline" of a mount; *ret stays empty if there is none. -EBADMSG, -ENOMEM. */
 int json_get_timeline(struct json_object *mount, struct timeline *ret, struct error *error);
 

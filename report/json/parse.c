@@ -214,6 +214,8 @@ static int parse_mount(struct json_object *from, struct io_mount *m, struct erro
     if (r == 0)
         r = get_users(from, m->users, error);
     if (r == 0)
+        r = json_get_rpc(from, &m->rpc, error);
+    if (r == 0)
         r = get_baseline(from, &m->baseline, error);
     return r == 0 ? json_get_timeline(from, &m->timeline, error) : r;
 }

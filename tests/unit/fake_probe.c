@@ -18,6 +18,7 @@ struct row {
     struct io_account io;
     struct probe_slice slices[PROBE_SLICES];
     struct io_users users[IO_USER_KINDS];
+    struct rpc_account rpc;
 };
 
 struct probe {
@@ -95,6 +96,14 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
 struct io_users *fake_probe_users(struct probe *probe, uint32_t step, uint64_t dev)
 {
     return row_get(probe, step, dev)->users;
+}
+
+struct rpc_account *fake_probe_rpc(struct probe *probe, uint32_t step, uint64_t dev)
+{
+    struct row *row = row_get(probe, step, dev);
+
+    row->rpc.known = true;
+    return &row->rpc;
 }
 
 void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
@@ -350,6 +359,7 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
         if (!steps || number_is_in(steps, n, probe->rows[i].step))
             r = each(&(struct probe_account){probe->rows[i].step, probe->rows[i].dev,
                                              &probe->rows[i].io, &cache, probe->rows[i].users,
+                                             probe->rows[i].rpc.known ? &probe->rows[i].rpc : NULL,
                                              probe->rows[i].slices},
                      arg);
     return r;
@@ -415,4 +425,10 @@ uint64_t probe_ns_per_event(const struct probe *probe)
 {
     (void)probe;
     return 0;
+}
+
+const char *probe_rpc_missing(const struct probe *probe)
+{
+    (void)probe;
+    return NULL;
 }

@@ -64,6 +64,24 @@ static void fill_time(struct io_mount *m)
     }
 }
 
+/* 8,000 reads and 2,000 writes of the job's own, and 600 of kernel threads. */
+static void sample_requests(struct io_mount *m)
+{
+    struct rpc_account *rpc = m->rpc = calloc(1, sizeof(*m->rpc));
+
+    assert_non_null(rpc);
+    rpc->known = rpc->shared_at_most = true;
+    rpc->own[RPC_READ] = (struct rpc_counter){
+        8000, 1, 2, MIB(1), GIB(7), SECONDS(20), SECONDS(150), SECONDS(180),
+    };
+    rpc->own[RPC_WRITE] = (struct rpc_counter){
+        2000, 0, 0, GIB(9), MIB(1), SECONDS(20), SECONDS(130), SECONDS(160),
+    };
+    rpc->shared[RPC_WRITE] = (struct rpc_counter){
+        600, 0, 0, GIB(1), KIB(80), SECONDS(2), SECONDS(6), SECONDS(9),
+    };
+}
+
 /* Waiting: /scratch 300 s, /home 80 s, /tmp 20 s. */
 static void fill_mounts(struct io_mounts *mounts)
 {
@@ -85,6 +103,7 @@ static void fill_mounts(struct io_mounts *mounts)
     m->cache = (struct io_cache){MIB(3), MIB(2), {MIB(2), KIB(4), MIB(1), 0}};
     m->users[IO_READERS] = (struct io_users){.processes = 64, .threads = 2048};
     m->users[IO_WRITERS] = (struct io_users){.processes = 1, .threads = 1};
+    sample_requests(m);
 
     m = sample_mount(mounts, "/home", "nfs4", "srv:/home");
     sample_calls(m, IO_READ, 1000, KIB(4), SECONDS(10));
@@ -253,6 +272,9 @@ static void assert_same_mounts(const struct io_mounts *a, const struct io_mounts
         }
         assert_memory_equal(&x->cache, &y->cache, sizeof(x->cache));
         assert_memory_equal(x->users, y->users, sizeof(x->users));
+        assert_int_equal(!x->rpc, !y->rpc);
+        if (x->rpc)
+            assert_memory_equal(x->rpc, y->rpc, sizeof(*x->rpc));
         assert_int_equal(x->timeline.n, y->timeline.n);
         assert_int_equal(x->timeline.start_s, y->timeline.start_s);
         assert_int_equal(x->timeline.width_s, y->timeline.width_s);

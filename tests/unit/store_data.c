@@ -335,3 +335,15 @@ void step_add_users(struct step_account *step)
     users[IO_READERS] = (struct io_users){.processes = 3, .threads = 5, .at_least = true};
     users[IO_WRITERS] = (struct io_users){.processes = 2, .threads = 2};
 }
+
+void step_add_rpc(struct step_account *step)
+{
+    struct rpc_account *rpc = calloc(1, sizeof(*rpc));
+
+    assert_non_null(rpc);
+    rpc->known = rpc->incomplete = true;
+    rpc->own[RPC_READ] = (struct rpc_counter){9, 1, 2, 300, 4000, 50000, 600000, 7000000};
+    rpc->own[RPC_OTHER] = (struct rpc_counter){1, 0, 0, 1, 1, 1, 1, 1};
+    rpc->shared[RPC_READ] = (struct rpc_counter){8, 7, 6, 5, 4, 3, 2, 1};
+    step->mounts.items[0].rpc = rpc;
+}

@@ -36,6 +36,8 @@ struct job_account *job_make(uint32_t jobid, uint64_t start_ns);
 void step_make(struct step_account *step, uint32_t number, uint64_t tagged_at_ns, uint64_t scale);
 /* Add readers and writers of its first mount, which ClickHouse does not keep. */
 void step_add_users(struct step_account *step);
+/* The same for requests of NFS. */
+void step_add_rpc(struct step_account *step);
 
 /* Give the step 8 x `scale` collective writes of 1 MiB and 2 x `scale` opens of MPI-IO, of which
  * `scale` processes called some before they were counted. */

@@ -185,6 +185,29 @@ static void test_users_of_one_name(void **state)
     task_end();
 }
 
+/* The NFS requests of the super blocks are added up. */
+static void test_requests_of_nfs(void **state)
+{
+    uint32_t a = rig_tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    rig_touch(a, NFS, "nfs4");
+    fake_probe_count(rig.probe, a, NFS, IO_READ, 1, 10);
+    fake_probe_rpc(rig.probe, a, NFS)->own[RPC_READ].calls = 3;
+    rig_must(sampler_read(rig.sampler, 10 * S, &rig.error));
+    fake_probe_rpc(rig.probe, a, NFS)->own[RPC_READ].calls = 4;
+    fake_probe_rpc(rig.probe, a, NFS)->shared[RPC_WRITE].calls = 2;
+    rig_must(sampler_read(rig.sampler, 20 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(got.mounts.n, 1);
+    assert_non_null(got.mounts.items[0].rpc);
+    assert_int_equal(got.mounts.items[0].rpc->own[RPC_READ].calls, 4);
+    assert_int_equal(got.mounts.items[0].rpc->shared[RPC_WRITE].calls, 2);
+    assert_false(got.mounts.items[0].rpc->incomplete);
+    step_account_clear(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +217,7 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(test_time_line_of_a_late_name, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_users_of_one_name, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_requests_of_nfs, rig_setup, rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);

@@ -49,6 +49,9 @@ static void assert_same_mount(const struct io_mount *a, const struct io_mount *b
     assert_memory_equal(a->peaks, b->peaks, sizeof(a->peaks));
     assert_memory_equal(&a->cache, &b->cache, sizeof(a->cache));
     assert_memory_equal(a->users, b->users, sizeof(a->users));
+    assert_int_equal(!a->rpc, !b->rpc);
+    if (a->rpc)
+        assert_memory_equal(a->rpc, b->rpc, sizeof(*a->rpc));
     assert_int_equal(a->timeline.n, b->timeline.n);
     assert_int_equal(a->timeline.start_s, b->timeline.start_s);
     assert_int_equal(a->timeline.width_s, b->timeline.width_s);
@@ -65,6 +68,7 @@ static void test_round_trip(void **state)
     (void)state;
     step_make(&step, STEP_BATCH, NOW, 5);
     step_add_users(&step);
+    step_add_rpc(&step);
     step.completeness.lost = 4;
     assert_int_equal(completeness_add(&step.completeness, "map-\"full\"", 4, 1 << IO_READ), 0);
     assert_int_equal(completeness_add(&job->completeness, "began-untracked", 1, 0), 0);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counters of the requests of the NFS client. Those of kernel threads belong to no step: a step
+ * gets what the kernel threads did on its mounts while it was running. */
+#include "config.h"
+
+#include "collector/probe/rpc_impl.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/numbers.h"
+
+/* The client's module. It is also there if the client is built into the kernel. */
+#define NFS_MODULE "/sys/module/nfs"
+
+static int step_compare(const void *a, const void *b)
+{
+    return number_compare(&((const struct rpc_step *)a)->step, &((const struct rpc_step *)b)->step);
+}
+
+static void step_destroy(void *arg)
+{
+    struct rpc_step *step = arg;
+
+    free(step->before.items);
+    free(step);
+}
+
+static void rpc_probe_destroy(struct rpc_probe *rpc)
+{
+    if (!rpc)
+        return;
+    rpc_hooks_close(rpc);
+    tdestroy(rpc->steps, step_destroy);
+    free(rpc->shared.items);
+    free(rpc->clients);
+    free(rpc);
+}
+
+DEFINE_CLEANUP(struct rpc_probe, rpc_probe_destroy)
+
+void rpc_poll(struct probe *probe)
+{
+    CLEANUP(rpc_probe_destroyp) struct rpc_probe *rpc = NULL;
+
+    if (probe->rpc || *probe->rpc_why.text || !probe->skel || access(NFS_MODULE, F_OK) < 0)
+        return;
+    rpc = calloc(1, sizeof(*rpc));
+    if (rpc && rpc_hooks_open(rpc, probe, &probe->rpc_why) == 0) {
+        probe->rpc = TAKE_PTR(rpc);
+        probe->rpc_why = (struct error){0};
+    }
+}
+
+void rpc_close(struct probe *probe)
+{
+    rpc_probe_destroy(probe->rpc);
+    probe->rpc = NULL;
+}
+
+const struct bpf_map *rpc_counters(const struct probe *probe)
+{
+    return probe->rpc ? probe->rpc->skel->maps.rpc_counters : NULL;
+}
+
+static uint64_t lost_requests(const struct rpc_probe *rpc)
+{
+    return __atomic_load_n(&rpc->skel->data_lost->rpc_lost, __ATOMIC_RELAXED);
+}
+
+/* --- elements --------------------------------------------------------------------------------- */
+
+/* Make room for one more item. */
+static int grow(void **items, size_t n, size_t *room, size_t size)
+{
+    void *grown;
+
+    if (n < *room)
+        return 0;
+    grown = reallocarray(*items, n + 64, size);
+    if (!grown)
+        return -ENOMEM;
+    *items = grown;
+    *room = n + 64;
+    return 0;
+}
+
+static int add_element(const void *key, const void *value, void *arg)
+{
+    struct rpc_elements *to = arg;
+    int r = grow((void **)&to->items, to->n, &to->room, sizeof(*to->items));
+
+    if (r < 0)
+        return r;
+    memcpy(&to->items[to->n].key, key, sizeof(to->items->key));
+    memcpy(&to->items[to->n++].value, value, sizeof(to->items->value));
+    return 0;
+}
+
+static int read_shared(const struct probe *probe, struct rpc_elements *ret, struct error *error)
+{
+    ret->n = 0;
+    return map_each(probe, probe->rpc->skel->maps.rpc_shared, add_element, ret, error);
+}
+
+static int add_client(const void *key, const void *value, void *arg)
+{
+    struct rpc_probe *rpc = arg;
+    int r = grow((void **)&rpc->clients, rpc->n_clients, &rpc->clients_room, sizeof(*rpc->clients));
+
+    if (r < 0)
+        return r;
+    memcpy(&rpc->clients[rpc->n_clients].address, key, sizeof(rpc->clients->address));
+    memcpy(&rpc->clients[rpc->n_clients++].record, value, sizeof(rpc->clients->record));
+    return 0;
+}
+
+static const struct rpc_element *find_element(const struct rpc_elements *in,
+                                              const struct rpc_counter_key *key)
+{
+    for (size_t i = 0; i < in->n; i++)
+        if (!memcmp(&in->items[i].key, key, sizeof(*key)))
+            return &in->items[i];
+    return NULL;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static struct rpc_step *find_step(const struct rpc_probe *rpc, uint32_t step)
+{
+    const struct rpc_step wanted = {.step = step};
+    struct rpc_step **found = tfind(&wanted, &rpc->steps, step_compare);
+
+    return found ? *found : NULL;
+}
+
+static struct rpc_step *add_step(const struct probe *probe, uint32_t step, bool late)
+{
+    struct rpc_probe *rpc = probe->rpc;
+    struct rpc_step *made = calloc(1, sizeof(*made));
+
+    if (!made)
+        return NULL;
+    made->step = step;
+    made->lost = lost_requests(rpc);
+    made->late = late || read_shared(probe, &made->before, NULL) < 0;
+    if (tsearch(made, &rpc->steps, step_compare))
+        return made;
+    step_destroy(made);
+    return NULL;
+}
+
+static void forget_step(struct rpc_probe *rpc, uint32_t number)
+{
+    struct rpc_step *step = find_step(rpc, number);
+
+    if (!step)
+        return;
+    (void)tdelete(step, &rpc->steps, step_compare);
+    step_destroy(step);
+}
+
+void rpc_start(struct probe *probe, uint32_t step)
+{
+    if (!probe->rpc)
+        return;
+    forget_step(probe->rpc, step);
+    (void)add_step(probe, step, false); /* without memory, it is found to be late */
+}
+
+void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n)
+{
+    for (size_t i = 0; i < n && probe->rpc; i++)
+        forget_step(probe->rpc, steps[i]);
+}
+
+/* --- a reading -------------------------------------------------------------------------------- */
+
+static void reset_step(const void *node, VISIT visit, void *arg)
+{
+    (void)arg;
+    if (visit == preorder || visit == leaf)
+        (*(struct rpc_step *const *)node)->unresolved = false;
+}
+
+int rpc_read(struct probe *probe, struct error *error)
+{
+    struct rpc_probe *rpc = probe->rpc;
+    int r;
+
+    if (!rpc)
+        return 0;
+    twalk_r(rpc->steps, reset_step, NULL);
+    rpc->n_clients = 0;
+    r = map_each(probe, rpc->skel->maps.rpc_clients, add_client, rpc, error);
+    return r == 0 ? read_shared(probe, &rpc->shared, error) : r;
+}
+
+/* Find the file system of a counter that did not know it when its last request ended. */
+static void find_mount(const struct rpc_probe *rpc, const struct rpc_counter_key *key,
+                       struct rpc_counter_value *value)
+{
+    for (size_t i = 0; i < rpc->n_clients && !value->dev; i++) {
+        const struct rpc_client *client = &rpc->clients[i];
+
+        if (client->address == key->client && client->record.born == key->born) {
+            value->dev = client->record.dev;
+            value->ended = client->record.ended;
+        }
+    }
+}
+
+/* Get what the step's keys hold for the s_dev: the generation is relative to its first one. */
+static int find_generation(const struct probe *probe, uint32_t step, uint32_t dev, uint32_t ended,
+                           uint64_t *ret)
+{
+    const struct mount_key key = {.step = step, .dev = dev};
+    struct mount_record first;
+    uint32_t since;
+
+    if (!dev || map_get(probe, probe->skel->maps.mounts, &key, &first) < 0)
+        return -ENOENT;
+    since = ended - first.ended;
+    *ret = (uint64_t)(since < GENERATION_LATER ? since : GENERATION_LATER) << 32 | dev;
+    return 0;
+}
+
+static void account_add(struct rpc_counter *classes, const struct rpc_counter_value *value)
+{
+    char name[sizeof(value->name) + 1] = "";
+    struct rpc_counter sums;
+
+#define COPY_SUM(member) sums.member = value->member;
+    RPC_SUMS(COPY_SUM)
+#undef COPY_SUM
+    memcpy(name, value->name, sizeof(value->name));
+    rpc_counter_add(&classes[rpc_class_of(name)], &sums);
+}
+
+int rpc_find(const struct probe *probe, const void *key, const void *value,
+             struct rpc_counter_value *counters, uint64_t *dev)
+{
+    const struct rpc_counter_key *at = key;
+    struct rpc_step *step = find_step(probe->rpc, at->step);
+
+    memcpy(counters, value, sizeof(*counters));
+    find_mount(probe->rpc, at, counters);
+    if (find_generation(probe, at->step, counters->dev, counters->ended, dev) == 0)
+        return 0;
+    if (step)
+        step->unresolved = true;
+    return -ENOENT;
+}
+
+int rpc_add(struct rpc_account **to, const struct rpc_counter_value *counters)
+{
+    static const struct rpc_account empty;
+    int r = rpc_account_reserve(to, &empty);
+
+    if (r == 0)
+        account_add((*to)->own, counters);
+    return r;
+}
+
+/* now - before. */
+static struct rpc_counter_value diff(const struct rpc_element *now,
+                                     const struct rpc_element *before)
+{
+    struct rpc_counter_value value = now->value;
+
+#define SUBTRACT(member) value.member -= before->value.member;
+    if (before) {
+        RPC_SUMS(SUBTRACT)
+    }
+#undef SUBTRACT
+    return value;
+}
+
+static bool is_nfs(const struct probe *probe, uint32_t step, uint64_t dev)
+{
+    const struct rpc_probe *rpc = probe->rpc;
+    uint64_t found;
+
+    for (size_t i = 0; i < rpc->n_clients; i++) {
+        const struct rpc_client_record *record = &rpc->clients[i].record;
+
+        if (record->dev == (uint32_t)dev &&
+            find_generation(probe, step, record->dev, record->ended, &found) == 0 && found == dev)
+            return true;
+    }
+    return false;
+}
+
+static void add_shared(const struct probe *probe, const struct rpc_step *step, uint64_t dev,
+                       struct rpc_account *to)
+{
+    for (size_t i = 0; i < probe->rpc->shared.n; i++) {
+        const struct rpc_element *now = &probe->rpc->shared.items[i];
+        struct rpc_counter_value value = diff(now, find_element(&step->before, &now->key));
+        uint64_t found;
+
+        find_mount(probe->rpc, &now->key, &value);
+        if (value.calls && value.dev == (uint32_t)dev &&
+            find_generation(probe, step->step, value.dev, value.ended, &found) == 0 && found == dev)
+            account_add(to->shared, &value);
+    }
+}
+
+int rpc_finish(struct probe *probe, uint32_t number, uint64_t dev, struct rpc_account **account)
+{
+    static const struct rpc_account empty;
+    struct rpc_step *step;
+
+    if (!probe->rpc || !(uint32_t)dev || (!*account && !is_nfs(probe, number, dev)))
+        return 0;
+    step = find_step(probe->rpc, number);
+    if (!step)
+        step = add_step(probe, number, true);
+    if (!step || rpc_account_reserve(account, &empty) < 0)
+        return -ENOMEM;
+    (*account)->known = true;
+    (*account)->incomplete =
+        step->late || step->unresolved || step->lost != lost_requests(probe->rpc);
+    add_shared(probe, step, dev, *account);
+    return 0;
+}
+
+const char *probe_rpc_missing(const struct probe *probe)
+{
+    return *probe->rpc_why.text ? probe->rpc_why.text : NULL;
+}

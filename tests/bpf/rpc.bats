@@ -1,0 +1,244 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Compares the NFS requests that jobio counts with /proc/self/mountstats, and where they waited with what
+# was done to the server and the client. As root in a guest (make check-truth); $BUILD is the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export T="$BATS_FILE_TMPDIR"
+    . "$BATS_TEST_DIRNAME/../causes/causes.bash"
+    modprobe -a loop ext4 nfs nfsd nfsv3 nfsv4
+    ext4 nfs 256M /srv/nfs
+    mkdir -p /var/lib/nfs/{v4recovery,rpc_pipefs} /nfs
+    mount -t nfsd nfsd /proc/fs/nfsd
+    mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
+    echo 10 > /proc/fs/nfsd/nfsv4leasetime
+    echo 10 > /proc/fs/nfsd/nfsv4gracetime
+    # Its daemons would keep bats from ending.
+    rpcbind -w 3>&- 4>&-
+    exportfs -i -o rw,no_root_squash,fsid=0,insecure,no_subtree_check 127.0.0.1:/srv/nfs
+    rpc.mountd -p 20048 3>&- 4>&-
+    rpc.nfsd -V 3 -V 4.2 16 3>&- 4>&-
+    echo Y > /proc/fs/nfsd/v4_end_grace || :
+    chmod 777 /srv/nfs
+}
+
+teardown() {
+    ! mountpoint -q /nfs || umount /nfs
+    tc qdisc del dev lo root 2> /dev/null || :
+    slots 65536
+}
+
+# mount_nfs VERSION [OPTION,...]
+mount_nfs() {
+    case $1 in
+        3) mount -t nfs -o "vers=3,nolock,proto=tcp,port=2049,mountproto=tcp,mountport=20048${2:+,$2}" \
+            127.0.0.1:/srv/nfs /nfs ;;
+        *) mount -t nfs4 -o "vers=$1${2:+,$2}" 127.0.0.1:/ /nfs ;;
+    esac
+}
+
+# slots N: of clients that connect from now on
+slots() {
+    echo "$1" > /sys/module/sunrpc/parameters/tcp_max_slot_table_entries
+    echo $(($1 < 16 ? $1 : 16)) > /sys/module/sunrpc/parameters/tcp_slot_table_entries
+    echo $(($1 < 64 ? $1 : 64)) > /sys/module/nfs/parameters/max_session_slots
+}
+
+slow_server() {
+    . "$BATS_TEST_DIRNAME/../causes/causes.bash"
+    slow_nfs "$1"
+}
+
+# delta COMMAND...: what the command adds to mountstats. CLASS calls retransmissions sent received queued server time,
+# the times in milliseconds. SEQUENCE and others of the whole client are left out: they belong to no mount.
+stats() {
+    awk '$0 ~ / mounted on \/nfs with / { mine = 1; next }
+        /^device / { mine = 0 }
+        mine && $1 ~ /^[A-Z_]+:$/ { sub(":", "", $1); print $1, $2, $3, $5, $6, $7, $8, $9 }' /proc/self/mountstats
+}
+
+delta() {
+    stats > "$T/before"
+    "$@"
+    stats > "$T/after"
+    awk 'NR == FNR { for (i = 2; i <= 8; i++) before[$1, i] = $i; next }
+        { print $1, $2 - before[$1, 2], $3 - before[$1, 3] - ($2 - before[$1, 2]), $4 - before[$1, 4],
+            $5 - before[$1, 5], $6 - before[$1, 6], $7 - before[$1, 7], $8 - before[$1, 8] }' "$T/before" "$T/after" |
+        awk '
+        BEGIN {
+            n = split("read READ READ_PLUS|write WRITE|commit COMMIT|open OPEN OPEN_NOATTR OPEN_CONFIRM|" \
+                "close CLOSE OPEN_DOWNGRADE|lock LOCK LOCKT LOCKU RELEASE_LOCKOWNER|getattr GETATTR|" \
+                "setattr SETATTR|lookup LOOKUP LOOKUPP LOOKUP_ROOT READLINK|access ACCESS|" \
+                "readdir READDIR READDIRPLUS|create CREATE MKDIR SYMLINK MKNOD LINK|remove REMOVE RMDIR|" \
+                "rename RENAME|statfs STATFS FSSTAT FSINFO PATHCONF|delegation DELEGRETURN|" \
+                "copy COPY CLONE|allocate ALLOCATE DEALLOCATE SEEK|" \
+                "xattr GETXATTR SETXATTR LISTXATTRS REMOVEXATTR GETACL SETACL|" \
+                "other SERVER_CAPS FREE_STATEID TEST_STATEID|" \
+                "none NULL SEQUENCE RENEW EXCHANGE_ID CREATE_SESSION RECLAIM_COMPLETE", lines, "|")
+            for (i = 1; i <= n; i++) {
+                m = split(lines[i], words, " ")
+                for (j = 2; j <= m; j++)
+                    class[words[j]] = words[1]
+            }
+        }
+        $2 && class[$1] == "" { print "procedure", $1, "has no class"; next }
+        $2 && class[$1] != "none" { for (i = 2; i <= 8; i++) sum[class[$1], i] += $i; seen[class[$1]] = 1 }
+        END {
+            for (c in seen) {
+                printf "%s", c
+                for (i = 2; i <= 8; i++) printf " %d", sum[c, i]
+                print ""
+            }
+        }' | sort
+}
+
+# The same by jobio: of the step and shared ones.
+counted() {
+    jq -r '.mounts[] | select(.mount == "/nfs").rpc | [.ops, .shared.ops // {}] | map(to_entries) | add
+        | group_by(.key)[] | [.[0].key] + (map(.value | [.calls, .retransmissions, .sent_bytes, .received_bytes,
+            (.queued_ns, .server_ns, .time_ns) / 1e6]) | transpose | map(add)) | join(" ")' "$T/report" | sort
+}
+
+run_job() {
+    "$BUILD/jobio" run --json --output "$T/report" -- "$@"
+}
+
+# A sum for the step, over all classes or for one: sum MEMBER [CLASS]
+sum() {
+    jq ".mounts[] | select(.mount == \"/nfs\").rpc.ops | [to_entries[] | select(.key | test(\"^(${2-.*})\$\")).value.$1]
+        | add // 0 | floor" "$T/report"
+}
+
+# Counts and bytes are equal; times are those of mountstats, which rounds each procedure down to milliseconds.
+is_equal() {
+    join -a 1 -a 2 "$1" "$2" | awk '
+        NF != 15 { print "only one has:", $0; bad = 1; next }
+        { for (i = 2; i <= 5; i++) if ($i != $(i + 7)) { print "differs:", $0; bad = 1; break }
+          for (i = 6; i <= 8; i++) if ($i < $(i + 7) - 6 || $i > $(i + 7) + 6) { print "time:", $0; bad = 1; break } }
+        END { exit bad }'
+}
+
+work() {
+    cat << 'END'
+cd /nfs
+dd if=/dev/zero of=a bs=64k count=100 conv=fsync status=none
+dd if=/dev/zero of=dirty bs=64k count=50 status=none
+dd if=a of=direct bs=100k count=10 iflag=direct oflag=direct status=none
+cat a > /dev/null
+mkdir d
+for i in 1 2 3 4 5 6 7 8; do echo $i > d/$i; done
+ls -l d > /dev/null
+ln d/1 d/link
+ln -s 1 d/symlink
+cat d/symlink > /dev/null
+mv d/1 d/moved
+chmod 600 d/2
+stat -f . > /dev/null
+cat absent 2> /dev/null
+rm -r d
+(sleep 1; echo child > child) &
+wait
+sync
+END
+}
+
+equals_mountstats() {
+    mount_nfs "$@"
+    delta run_job sh -c "$(work)" > "$T/kernel"
+    counted > "$T/jobio"
+    cat "$T/kernel"
+    is_equal "$T/kernel" "$T/jobio"
+    jq -e '.complete and (.mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.read.calls > 0
+        and .ops.getattr.calls > 0 and .ops.write.calls > 0)' "$T/report"
+}
+
+@test "the requests of a job on NFSv4.2 are those of mountstats" {
+    equals_mountstats 4.2
+}
+
+@test "the requests of a job on NFSv3 are those of mountstats" {
+    equals_mountstats 3
+}
+
+@test "requests of processes outside of the job are not the job's" {
+    mount_nfs 4.2
+    dd if=/dev/zero of=/srv/nfs/other bs=1M count=8 status=none
+    # One that the job makes, while another process reads. It holds the pipe until that has ended.
+    mkfifo "$T/pipe"
+    (dd if=/nfs/other of=/dev/null bs=256k iflag=direct status=none; echo > "$T/pipe") &
+    run_job sh -c "stat /nfs > /dev/null; cat $T/pipe"
+    wait
+    jq -c '.mounts[] | select(.mount == "/nfs").rpc' "$T/report"
+    jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.getattr.calls >= 1
+        and (.ops | has("read") or has("open") | not) and (.shared.ops // {} | has("read") | not)' "$T/report"
+}
+
+# Requests one after the other.
+stats_in_a_row() {
+    run_job python3 -S -E -c '
+import os
+for i in range(30):
+    os.stat("/nfs/file")'
+}
+
+# MEMBER of a getattr, in nanoseconds.
+mean() {
+    echo $(($(sum "$1" getattr) / $(sum calls getattr)))
+}
+
+# 95 % of what a request takes longer is time at the server.
+delay_is_at_server() {
+    local server time
+    BATS_TEST_RETRIES=3 # a busy host delays the client, too
+    echo > /srv/nfs/file
+    mount_nfs "$1" noac
+    stats_in_a_row
+    server=$(mean server_ns) time=$(mean time_ns)
+    slow_server 50
+    stats_in_a_row
+    server=$(($(mean server_ns) - server)) time=$(($(mean time_ns) - time))
+    echo "$(sum calls getattr) calls take $time ns longer, at the server $server ns"
+    [ "$(sum calls getattr)" -ge 30 ]
+    [ "$server" -ge 47500000 ]
+    [ $((100 * server)) -ge $((95 * time)) ]
+    [ $((100 * server)) -le $((105 * time)) ]
+}
+
+@test "a server that takes 50 ms longer is seen as time at the server (NFSv4.2)" {
+    delay_is_at_server 4.2
+}
+
+@test "a server that takes 50 ms longer is seen as time at the server (NFSv3)" {
+    delay_is_at_server 3
+}
+
+# 16 processes share two slots: each waits for seven others on average, longer than for the server.
+few_slots() {
+    echo > /srv/nfs/file
+    slots 2
+    mount_nfs "$1" noac
+    slow_server 50
+    run_job python3 -S -E -c '
+import os
+for i in range(16):
+    if not os.fork():
+        for j in range(3):
+            os.stat("/nfs/file")
+        os._exit(0)
+for i in range(16):
+    os.wait()'
+    BATS_TEST_RETRIES=3
+    echo "queued $(sum queued_ns getattr) ns, server $(sum server_ns getattr) ns"
+    [ "$(sum calls getattr)" -ge 48 ]
+    [ "$(sum queued_ns getattr)" -ge "$(($(sum server_ns getattr) * 4))" ]
+}
+
+@test "a client with two slots is seen as time in its queue (NFSv3)" {
+    few_slots 3
+}
+
+@test "a client with two slots is seen as time in its queue (NFSv4.2)" {
+    few_slots 4.2
+}
