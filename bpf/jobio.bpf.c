@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, span, memory, chain, generation, order, bucket, users, sighting, account, task, fill, lookup,
- * call, walk; transfer, async, cache, close, release, exit.
+ * who, span, memory, chain, generation, order, bucket, users, sighting, account, task, fill,
+ * lookup, call, walk; transfer, async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
 
