@@ -527,47 +527,25 @@ static __always_inline void account_add(const struct call *call, struct account_
     account_time(call, value);
 }
 
-/* The errno of a failed fault is unknown. */
-static __always_inline __u16 account_span_error(const struct call *call)
+/* The result for a span: the errno of a failed fault is unknown. */
+static __always_inline __s64 account_span_result(const struct call *call)
 {
     if (call->result >= 0)
-        return 0;
-    return call->op == IO_MMAP_READ || call->op == IO_MMAP_WRITE ? IO_ERRNO_OTHER
-                                                                 : errno_of(call->result);
+        return call->result;
+    return call->op == IO_MMAP_READ || call->op == IO_MMAP_WRITE ? -IO_ERRNO_OTHER
+                                                                 : -errno_of(call->result);
 }
 
-/* Report a call that took time_ns. Not inlined: few steps are traced. */
-static __noinline int account_span_put(const struct call *call, __u64 time_ns)
-{
-    __u64 step = call->who.key, bytes = call->result > 0 ? call->result : 0;
-    bool timed = call_is_timed(call), sized = call->op < IO_OP_FIRST_META && call->result >= 0;
-    struct span_record *record = span_reserve(&call->who, SPAN_REQUEST, timed ? time_ns : 0);
-
-    if (!record)
-        return 0;
-    record->op = call->op;
-    record->dev = call->dev;
-    record->generation = generation_of(step, call->dev);
-    record->error = account_span_error(call);
-    record->bytes = sized ? bytes : 0;
-    record->offset = call->end - bytes;
-    record->flags = (call->async ? SPAN_ASYNC
-                     : timed     ? 0
-                                 : SPAN_UNTIMED) |
-                    (sized ? SPAN_BYTES : 0) | (call->end ? SPAN_OFFSET : 0);
-    if (call->pid) {
-        record->pid = call->pid;
-        record->tid = 0;
-    }
-    /* A new program opens files: its environment can be read while it runs. */
-    span_submit(record, call->op == IO_OPEN);
-    return 0;
-}
-
+/* Report a call that took time_ns, if its step is traced. */
 static __always_inline void account_span(const struct call *call, __u64 time_ns)
 {
+    bool timed = call_is_timed(call);
+    __u8 flags = call->async ? SPAN_ASYNC : timed ? 0 : SPAN_UNTIMED;
+
     if (span_is_wanted(&call->who))
-        account_span_put(call, time_ns);
+        span_request((__u64)call->pid << 32 | who_number(call->who.key),
+                     span_what(&call->who, call->op, call->dev, flags), account_span_result(call),
+                     timed ? time_ns : 0, call->end);
 }
 
 static __always_inline void account_call(const struct call *call)

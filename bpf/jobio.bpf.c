@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, span, memory, chain, generation, order, bucket, users, sighting, account, task, fill,
- * lookup, call, walk; transfer, async, cache, close, release, exit.
+ * who, span, memory, chain, generation, order, bucket, users, sighting, span_request, account,
+ * task, fill, lookup, call, walk; transfer, async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -25,6 +25,7 @@
 #include "bpf/wait.bpf.h"
 #include "bpf/users.bpf.h"
 #include "bpf/sighting.bpf.h"
+#include "bpf/span_request.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/fill.bpf.h"

@@ -306,7 +306,8 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
 static __noinline int mpi_span(const struct who *who, __u32 function,
                                const struct mpi_result *result, __u64 entry_ns)
 {
-    struct span_record *record = span_reserve(who, SPAN_MPI, result->time_ns);
+    struct span_record *record = span_reserve(step_trace_slot(who->shard_mask),
+                                              who_number(who->key), SPAN_MPI, result->time_ns);
 
     if (!record)
         return 0;

@@ -27,10 +27,9 @@ static __always_inline bool span_is_wanted(const struct who *who)
 }
 
 /* Returns a record for what ended now; pass it to span_submit(). NULL: it is left out. */
-static __always_inline struct span_record *span_reserve(const struct who *who, enum span_kind kind,
+static __always_inline struct span_record *span_reserve(__u32 slot, __u32 step, enum span_kind kind,
                                                         __u64 time_ns)
 {
-    __u32 slot = step_trace_slot(who->shard_mask);
     struct trace_record *trace = bpf_map_lookup_elem(&traces, &slot);
     __u64 ids = bpf_get_current_pid_tgid();
     struct span_record *record;
@@ -48,7 +47,7 @@ static __always_inline struct span_record *span_reserve(const struct who *who, e
     }
     record->end_ns = bpf_ktime_get_ns();
     record->time_ns = time_ns;
-    record->step = who_number(who->key);
+    record->step = step;
     record->pid = ids >> 32;
     record->tid = ids;
     record->kind = kind;
