@@ -244,6 +244,8 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
     tree_put_bool(tree, document, "maps_adopted", probe_is_adopted(sources->probe));
     if (probe_blind(sources->probe))
         tree_put_text(tree, document, "not_counted", probe_blind(sources->probe));
+    if (probe_rpc_missing(sources->probe))
+        tree_put_text(tree, document, "nfs_not_counted", probe_rpc_missing(sources->probe));
     if ((degraded = degraded_json(tree, sources->degraded)))
         tree_put(tree, document, "degraded", degraded);
     tree_put_text(tree, document, "record", settings_record_name(sources->settings->record));

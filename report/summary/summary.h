@@ -77,6 +77,19 @@ char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);
 char *summary_users(const struct io_mount *mount);
 char *summary_cache(const struct io_mount *mount);
+/* The same about the requests of the NFS client. */
+char *summary_rpc(const struct io_mount *mount);
+/* The waiting on a mount of NFS, in percent of the run time, and its parts. The rest of it passed
+ * between them, on this node. */
+struct summary_rpc_wait {
+    const struct io_mount *mount;
+    double percent;
+    double server; /* until the server replied */
+    double queued; /* before the requests were sent */
+};
+/* Find the mount of NFS with the most waiting. Returns false if it is too little, or if the
+ * requests do not explain it. */
+bool summary_find_rpc_wait(const struct io_summary *s, struct summary_rpc_wait *ret);
 
 /* Bursts of writes that recur on a mount, such as checkpoints, and how long the job waited in them.
  * NULL: its time line has none, or out of memory. */

@@ -74,20 +74,29 @@ static void add_mount(struct place places[PLACES], const struct io_mount *m)
     add_place(places, (struct place){OTHER, m->mount, time_of(m, rest)});
 }
 
-static void write_places(FILE *out, const struct io_summary *s)
+static void write_places(FILE *out, const struct io_summary *s, size_t most)
 {
     struct place places[PLACES] = {{NULL, NULL, 0}};
     const char *between = ": ";
 
     for (size_t i = 0; i < s->n; i++)
         add_mount(places, s->rows[i].mount);
-    for (size_t i = 0; i < PLACES && summary_waiting(s, places[i].time_ns) >= 1; i++) {
+    for (size_t i = 0; i < most && summary_waiting(s, places[i].time_ns) >= 1; i++) {
         _free_ char *mount = utf8_sanitize(places[i].mount);
 
         (void)fprintf(out, "%s%s %s %.0f %%", between, places[i].words, mount ? mount : "?",
                       summary_waiting(s, places[i].time_ns));
         between = ", ";
     }
+}
+
+/* Whom the job waited for on the mount of NFS. */
+static void write_rpc_wait(FILE *out, const struct summary_rpc_wait *wait)
+{
+    _free_ char *mount = utf8_sanitize(wait->mount->mount);
+
+    (void)fprintf(out, "; %.0f %% waiting on %s: %.0f %% server, %.0f %% client queue",
+                  wait->percent, mount ? mount : "?", wait->server, wait->queued);
 }
 
 /* Whether the job has notes about errors. */
@@ -115,6 +124,7 @@ static void write_verdict(FILE *out, const struct io_summary *s)
 {
     const char *least = job_is_complete(s->job) ? "" : "at least ";
     char waiting[UNITS_SIZE], together[UNITS_SIZE];
+    struct summary_rpc_wait rpc;
 
     units_percent(s->wait_ns, s->job->elapsed_ns, waiting);
     if (summary_is_harmless(s)) {
@@ -131,7 +141,12 @@ static void write_verdict(FILE *out, const struct io_summary *s)
                       *least ? ", as far as known" : "");
     } else {
         (void)fprintf(out, "%s%s of the run time was spent waiting for I/O", least, waiting);
-        write_places(out, s);
+        if (summary_find_rpc_wait(s, &rpc)) { /* the text has room for two lines */
+            write_places(out, s, PLACES - 1);
+            write_rpc_wait(out, &rpc);
+        } else {
+            write_places(out, s, PLACES);
+        }
     }
 }
 

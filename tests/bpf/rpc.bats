@@ -47,6 +47,7 @@ slots() {
 }
 
 slow_server() {
+    modprobe -a sch_prio sch_netem cls_u32 2> /dev/null || skip "this kernel cannot delay messages"
     . "$BATS_TEST_DIRNAME/../causes/causes.bash"
     slow_nfs "$1"
 }

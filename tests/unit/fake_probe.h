@@ -23,6 +23,8 @@ struct io_counter *fake_probe_counter(struct probe *probe, uint32_t step, uint64
                                       enum io_op op);
 /* Those of a mount; good until the step is dropped. */
 struct io_users *fake_probe_users(struct probe *probe, uint32_t step, uint64_t dev);
+/* What probe_rpc_missing() returns. */
+extern const char *fake_probe_rpc_missing;
 /* From now on the mount is one of NFS. */
 struct rpc_account *fake_probe_rpc(struct probe *probe, uint32_t step, uint64_t dev);
 /* One thread waited as long in this slice, and before if that is more than a slice. */

@@ -144,7 +144,7 @@ static void test_short(void **state)
     job->mpi->classes[MPI_OPEN] = (struct mpi_counter){.calls = 4, .time_ns = SECONDS(10)};
     job->mpi->classes[MPI_SYNC] = (struct mpi_counter){.calls = 9, .time_ns = SECONDS(1)};
     check_summary(job, SUMMARY_SHORT, 80,
-                  "  /scratch 11 %, opening files on /scratch 9 %\n"
+                  "  /scratch 11 %; 38 % waiting on /scratch: 31 % server, 4 % client queue\n"
                   "MPI-IO took 133 s in all processes: 64 collective writes 120 s (64.0 MiB), 4\n"
                   "  opens 10 s, 16 independent reads 2.0 s\n"
                   "mount        read mean/s");

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/unit/fake_probe.h"
 #include "tests/unit/fault.h"
 
 /* Each member with its path, without values. */
@@ -118,11 +119,13 @@ static void test_memory(void **state)
         skip();
     }
     load_settings("url = ftp://" HERE "\n"); /* degraded */
+    fake_probe_rpc_missing = "no BTF";
     create_daemon();
     start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
     all = ask_for_members(0, &hit);
     assert_non_null(all);
     assert_non_null(strstr(all, "\n.degraded.push\n"));
+    assert_non_null(strstr(all, "\n.nfs_not_counted\n"));
     assert_non_null(strstr(all, "\n.delivery.targets[0].pending\n"));
     assert_non_null(strstr(all, "\n.history.given_up\n"));
     assert_non_null(strstr(all, "\n.peers.wrong_node\n"));

@@ -190,7 +190,7 @@ static void test_notes(void **state)
         text, "I/O summary: job 4700_12 (4711) of ada, ended, 2 nodes, 00:10:00\n"
               "error: 5 calls on /scratch failed because it was full.\n"
               "50 % of the run time was spent waiting for I/O: reading /scratch 14 %, writing\n"
-              "  /scratch 11 %, opening files on /scratch 9 %\n"
+              "  /scratch 11 %; 38 % waiting on /scratch: 31 % server, 4 % client queue\n"
               "mount        read mean/s >=peak  write mean/s >=peak calls  ~size meta errs wait\n"
               "/scratch    99GiB 168MiB 900MiB  10GiB  17MiB 200MiB  104k   1MiB  24k    7  38%\n"
               "/home      3.9MiB 6.7KiB      -      -      -      -  1000   4KiB 100k    -  10%\n"
@@ -202,6 +202,42 @@ static void test_notes(void **state)
     full = report_text(job, SUMMARY_FULL, &style);
     assert_non_null(strstr(full, "\nnote: Read more at a time.\n"));
     assert_non_null(strstr(full, "\nnote: A note of more than"));
+}
+
+static bool has_line(const struct job_account *job, enum summary summary, const char *words)
+{
+    _free_ char *text = report_text(job, summary, NULL);
+
+    return strstr(text, words);
+}
+
+/* The wait on NFS is not split if the requests do not explain it, or are not all known. */
+static void test_wait_on_nfs(void **state)
+{
+    static const char split[] = ": 31 % server, 4 % client queue", third[] = ", opening files on";
+    _job_ *job = sample_job();
+    struct rpc_account *rpc = job->mounts.items[0].rpc;
+    const struct rpc_counter own = rpc->own[RPC_READ];
+
+    (void)state;
+    assert_true(has_line(job, SUMMARY_SHORT, split));
+    assert_false(has_line(job, SUMMARY_SHORT, third));
+    rpc->own[RPC_WRITE] = (struct rpc_counter){.calls = 1};
+    rpc->own[RPC_READ].time_ns = SECONDS(149); /* of 300 s */
+    assert_false(has_line(job, SUMMARY_SHORT, "% server"));
+    assert_true(has_line(job, SUMMARY_SHORT, third));
+    rpc->own[RPC_READ].time_ns = SECONDS(151);
+    assert_true(has_line(job, SUMMARY_SHORT, "% server"));
+    rpc->own[RPC_READ] = own;
+    rpc->incomplete = true;
+    assert_false(has_line(job, SUMMARY_SHORT, "% server"));
+    assert_true(has_line(job, SUMMARY_FULL, "NFS requests, at least: read 8000, write 1;"));
+    rpc->own[RPC_READ] = rpc->own[RPC_WRITE] = (struct rpc_counter){0};
+    assert_true(has_line(job, SUMMARY_FULL, "NFS requests, at least: none; at most 600 of"));
+    free(rpc);
+    job->mounts.items[0].rpc = NULL;
+    assert_false(has_line(job, SUMMARY_FULL, "NFS requests"));
+    assert_true(has_line(job, SUMMARY_SHORT, third));
 }
 
 /* "nothing to improve" is not printed if calls failed or the account is incomplete. */
@@ -418,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_little_with_losses),
         cmocka_unit_test(test_order_and_rest),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_wait_on_nfs),
         cmocka_unit_test(test_verdict_on_little_waiting),
         cmocka_unit_test(test_peaks_of_several_nodes),
         cmocka_unit_test(test_steps_of_one_of_the_nodes),
