@@ -2,19 +2,22 @@
 /* The requests of the NFS client: whether a job waited for the server or for this node. */
 #include "report/summary/summary.h"
 
+#include "common/numbers.h"
 #include "common/text_buffer.h"
 
 /* Less of the run time is not worth the words. */
 #define LEAST_PERCENT 5
 
-/* Requests overlap, and the kernel makes some ahead of the program, so the wait is split in the
- * proportion of their times. If they took less than half of the wait, that explains too little. */
+/* Requests overlap, and the kernel makes some ahead of the program: if they took longer than the
+ * wait, it is split in the proportion of their times. If they took less, the rest of the wait is of
+ * neither; if less than half of it, that explains too little. */
 static bool split(const struct io_summary *s, const struct summary_row *row,
                   struct summary_rpc_wait *ret)
 {
     const struct rpc_account *rpc = row->mount->rpc;
     const uint64_t wait_ns = row->sums.all.time_ns;
     struct rpc_counter sum;
+    double whole_ns;
 
     if (!rpc || rpc->incomplete)
         return false;
@@ -23,8 +26,9 @@ static bool split(const struct io_summary *s, const struct summary_row *row,
         return false;
     ret->mount = row->mount;
     ret->percent = summary_waiting(s, wait_ns);
-    ret->server = ret->percent * (double)sum.server_ns / (double)sum.time_ns;
-    ret->queued = ret->percent * (double)sum.queued_ns / (double)sum.time_ns;
+    whole_ns = (double)max_u64(sum.time_ns, wait_ns);
+    ret->server = ret->percent * (double)sum.server_ns / whole_ns;
+    ret->queued = ret->percent * (double)sum.queued_ns / whole_ns;
     return ret->percent >= LEAST_PERCENT;
 }
 

@@ -90,7 +90,7 @@ static void write_places(FILE *out, const struct io_summary *s, size_t most)
     }
 }
 
-/* Whom the job waited for on the mount of NFS. */
+/* What the job waited for on the NFS mount. */
 static void write_rpc_wait(FILE *out, const struct summary_rpc_wait *wait)
 {
     _free_ char *mount = utf8_sanitize(wait->mount->mount);

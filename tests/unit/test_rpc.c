@@ -71,7 +71,7 @@ static void test_sums(void **state)
     assert_false(sum.shared_at_most);
 }
 
-/* Of a part with requests but no account nothing is known. */
+/* A part that has requests but no account makes the sum incomplete. */
 static void test_incomplete(void **state)
 {
     struct rpc_account a = make(10), b = make(6);
