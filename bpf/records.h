@@ -308,12 +308,11 @@ struct mount_sighting {
  * Where a task puts the report of a new mount together (bpf/sighting.bpf.h). A map of its own
  * instead of the ring buffer, because only that can be used by functions that the verifier checks
  * once (see bpf/who.bpf.h); in one function, it would be a third of all that the verifier checks.
- * If two tasks need the same slot at once, the one that comes first does not report a name.
+ * If two tasks need the same slot at once, the second one does not report a name.
  */
 #define SIGHTING_SLOTS 64
 
 struct sighting_slot {
-    __u64 owner;
     __u64 mount, dentry;     /* where the walk is */
     __u64 root, root_dentry; /* of the task */
     struct mount_sighting seen;

@@ -2,7 +2,7 @@
 /*
  * Reports the mount of a super block that a step uses for the first time: its mount point in the
  * namespace of the task, as /proc/PID/mountinfo would show it. A mount may be gone before jobiod
- * reads that table. Nothing is locked: a table that changes meanwhile gives no name or, as for
+ * reads that table. Mounts are not locked: a table that changes meanwhile gives no name or, as for
  * jobiod, that of one side of the change.
  */
 #ifndef JOBIO_BPF_SIGHTING_H
@@ -18,9 +18,18 @@ struct {
 
 struct sighting_slot sighting_slots[SIGHTING_SLOTS] SEC(".data.sightings") = {};
 
-static __always_inline struct sighting_slot *sighting_slot(__u64 owner)
+/* The slots in use: their task alone can insert their number. If the kernel refuses to delete it,
+ * the slot is not used again. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, SIGHTING_SLOTS);
+    __type(key, __u32);
+    __type(value, __u32);
+} sighting_locks SEC(".maps");
+
+static __always_inline struct sighting_slot *sighting_slot(__u32 at)
 {
-    return &sighting_slots[owner % SIGHTING_SLOTS];
+    return &sighting_slots[at % SIGHTING_SLOTS];
 }
 
 /* Returns the address of the mount after `address`, 0: of the first one; 0 if there is none. */
@@ -60,15 +69,14 @@ __noinline __u64 sighting_find(__u64 super, __u64 space, __u64 root)
     return 0;
 }
 
-/* Take a slot. Returns 0 if the source does not fit. */
-__noinline int sighting_start(__u64 owner, __u64 super, __u64 address)
+/* Returns 0 if the source does not fit. */
+__noinline int sighting_start(__u32 at, __u64 super, __u64 address)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     struct super_block *sb = (struct super_block *)super;
-    struct sighting_slot *slot = sighting_slot(owner);
+    struct sighting_slot *slot = sighting_slot(at);
     struct mount *mount = (struct mount *)address;
 
-    slot->owner = owner;
     slot->mount = address;
     slot->dentry = (__u64)BPF_CORE_READ(mount, mnt.mnt_root);
     slot->root = (__u64)BPF_CORE_READ(task, fs, root.mnt);
@@ -101,15 +109,13 @@ static __always_inline bool sighting_put_name(struct sighting_slot *slot, struct
 }
 
 /* One step up. Returns 0 at the end. */
-__noinline int sighting_step(__u64 owner)
+__noinline int sighting_step(__u32 at)
 {
-    struct sighting_slot *slot = sighting_slot(owner);
+    struct sighting_slot *slot = sighting_slot(at);
     struct dentry *dentry = (struct dentry *)slot->dentry;
     struct mount *mount = (struct mount *)slot->mount, *parent;
     __u64 mnt = slot->mount + bpf_core_field_offset(struct mount, mnt);
 
-    if (slot->owner != owner)
-        return 0;
     if (mnt == slot->root && slot->dentry == slot->root_dentry)
         slot->seen.root = slot->seen.length;
     if (dentry != BPF_CORE_READ(mount, mnt.mnt_root)) {
@@ -123,20 +129,16 @@ __noinline int sighting_step(__u64 owner)
     return parent != mount;
 }
 
-/* Returns 0 if the slot is another task's, or the ring buffer is full. */
-__noinline int sighting_send(__u64 owner, __u64 step, __u64 where)
+/* Returns 0 if the ring buffer is full. */
+__noinline int sighting_send(__u32 at, __u64 step, __u64 where)
 {
-    struct sighting_slot *slot = sighting_slot(owner);
+    struct sighting_slot *slot = sighting_slot(at);
     struct mount_sighting *to = bpf_ringbuf_reserve(&sightings, sizeof(*to), 0);
 
     if (!to)
         return 0;
     bpf_probe_read_kernel(to, sizeof(*to), &slot->seen);
     to->key = (struct mount_key){.step = step, .dev = where, .generation = where >> 32};
-    if (slot->owner != owner) {
-        bpf_ringbuf_discard(to, 0);
-        return 0;
-    }
     bpf_ringbuf_submit(to, 0);
     return 1;
 }
@@ -146,17 +148,23 @@ __noinline int sighting_report(__u64 super, __u64 step, __u64 where)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     __u64 space = (__u64)BPF_CORE_READ(task, nsproxy, mnt_ns);
-    __u64 owner = bpf_ktime_get_ns() << 16 ^ bpf_get_current_pid_tgid();
+    __u32 at = (__u32)bpf_get_current_pid_tgid() % SIGHTING_SLOTS;
     __u64 root = (__u64)BPF_CORE_READ((struct super_block *)super, s_root);
     __u64 mount = sighting_find(super, space, root) ?: sighting_find(super, space, 0);
 
-    if (!space || !mount || !sighting_start(owner, super, mount))
+    int sent = 0;
+
+    if (!space || !mount || bpf_map_update_elem(&sighting_locks, &at, &at, BPF_NOEXIST))
         return 0;
+    if (sighting_start(at, super, mount)) {
 #pragma unroll
-    for (int i = 0; i < SIGHTING_STEPS; i++)
-        if (!sighting_step(owner))
-            break;
-    return sighting_send(owner, step, where);
+        for (int i = 0; i < SIGHTING_STEPS; i++)
+            if (!sighting_step(at))
+                break;
+        sent = sighting_send(at, step, where);
+    }
+    bpf_map_delete_elem(&sighting_locks, &at);
+    return sent;
 }
 
 #endif

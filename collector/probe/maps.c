@@ -9,15 +9,15 @@
 #include "common/cleanup.h"
 
 /* Returns the name to pin a map by, or NULL if it is not pinned: the data of one process's
- * programs, and of its traces. `memory` is not matched here by its section, but by the name that
- * make_memory() gave it. */
+ * programs, and of its traces and slots. `memory` is not matched here by its section, but by the
+ * name that make_memory() gave it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
 
     if (!strcmp(name, ".data.levels"))
         return "levels";
-    if (!strcmp(name, "spans") || !strcmp(name, "traces"))
+    if (!strcmp(name, "spans") || !strcmp(name, "traces") || !strcmp(name, "sighting_locks"))
         return NULL;
     return strchr(name, '.') ? NULL : name;
 }
