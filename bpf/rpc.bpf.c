@@ -56,11 +56,11 @@ int nfs_refresh_inode(__u64 *ctx)
 SEC("raw_tp/nfs_lookup_enter")
 int nfs_lookup(__u64 *ctx)
 {
-    return rpc_learn((const struct inode *)ctx[0]);
+    return rpc_learn_path((const struct inode *)ctx[0]);
 }
 
 SEC("raw_tp/nfs_access_enter")
 int nfs_access(__u64 *ctx)
 {
-    return rpc_learn((const struct inode *)ctx[0]);
+    return rpc_learn_path((const struct inode *)ctx[0]);
 }

@@ -210,17 +210,28 @@ static __always_inline int rpc_end(__u64 task, __u64 queued_ns, __u64 server_ns,
 /* An inode of the NFS client shows which file system its struct rpc_clnt belongs to. */
 static __always_inline int rpc_learn(const struct inode *inode)
 {
-    struct super_block *sb = BPF_CORE_READ(inode, i_sb);
-    __u64 client = RPC_MEMBER(__u64, (__u64)BPF_CORE_READ(sb, s_fs_info), server_client);
-    struct rpc_client_record *record = client ? rpc_client_get(client) : NULL;
     const struct generation_record *generation;
+    struct rpc_client_record *record;
+    struct super_block *sb;
+    __u64 client;
 
+    if (who_has_no_steps())
+        return 0;
+    sb = BPF_CORE_READ(inode, i_sb);
+    client = RPC_MEMBER(__u64, (__u64)BPF_CORE_READ(sb, s_fs_info), server_client);
+    record = client ? rpc_client_get(client) : NULL;
     if (!record || record->dev)
         return 0;
     generation = generation_find(BPF_CORE_READ(sb, s_dev));
     record->ended = generation ? generation->ended : 0;
     record->dev = BPF_CORE_READ(sb, s_dev);
     return 0;
+}
+
+/* The same when the current task itself looks at a path; often, so only tasks in steps do it. */
+static __always_inline int rpc_learn_path(const struct inode *inode)
+{
+    return who_has_no_steps() || who_is_outside() ? 0 : rpc_learn(inode);
 }
 
 static __always_inline int rpc_forget(__u64 client)

@@ -265,12 +265,12 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     attach(probe);
     if (probe->by_kprobes)
         elements_open(probe);
-    rpc_poll(probe);
     r = probe->adopted ? shares_recount(probe, error) : 0;
     if (r == 0)
         r = check_blind(probe, error);
     if (r < 0)
         return r;
+    rpc_poll(probe);
     probe->ring =
         ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), probe_report_mount, probe, NULL);
     if (!probe->ring)
@@ -375,6 +375,11 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     if (map_get(probe, probe->skel->maps.steps, &key, &have) < 0)
         rpc_start(probe, step_number(cgroup_id, cgroup_version));
     r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_NOEXIST);
+    if (r < 0 && r != -EEXIST) {
+        const uint32_t refused = step_number(cgroup_id, cgroup_version);
+
+        rpc_forget(probe, &refused, 1);
+    }
     if (r == -E2BIG)
         return error_set(error, -ENOSPC, "more than %d steps at once", JOBIO_MAX_STEPS);
     if (r < 0 && r != -EEXIST)

@@ -46,7 +46,8 @@ void rpc_poll(struct probe *probe)
 {
     CLEANUP(rpc_probe_destroyp) struct rpc_probe *rpc = NULL;
 
-    if (probe->rpc || *probe->rpc_why.text || !probe->skel || access(NFS_MODULE, F_OK) < 0)
+    if (probe->blind || probe->rpc || *probe->rpc_why.text || !probe->skel ||
+        access(NFS_MODULE, F_OK) < 0)
         return;
     rpc = calloc(1, sizeof(*rpc));
     if (rpc && rpc_hooks_open(rpc, probe, &probe->rpc_why) == 0) {
@@ -186,6 +187,49 @@ static void reset_step(const void *node, VISIT visit, void *arg)
         (*(struct rpc_step *const *)node)->unresolved = false;
 }
 
+static bool has_client(const struct rpc_probe *rpc, const struct rpc_counter_key *key)
+{
+    for (size_t i = 0; i < rpc->n_clients; i++)
+        if (rpc->clients[i].address == key->client && rpc->clients[i].record.born == key->born)
+            return true;
+    return false;
+}
+
+struct need {
+    const struct rpc_element *element;
+    bool any;
+};
+
+/* A step that started before the last request of the element has a part of it. */
+static void step_needs(const void *node, VISIT visit, void *arg)
+{
+    const struct rpc_step *step = *(struct rpc_step *const *)node;
+    const struct rpc_element *before;
+    struct need *need = arg;
+
+    if (visit != preorder && visit != leaf)
+        return;
+    before = find_element(&step->before, &need->element->key);
+    need->any |= !before || before->value.calls != need->element->value.calls;
+}
+
+/* Drop the shared counters of clients that are gone, if no step has a part of them. */
+static void drop_unused(const struct probe *probe)
+{
+    const struct rpc_probe *rpc = probe->rpc;
+
+    for (size_t i = 0; i < rpc->shared.n; i++) {
+        struct need need = {.element = &rpc->shared.items[i]};
+
+        if (has_client(rpc, &need.element->key))
+            continue;
+        twalk_r(rpc->steps, step_needs, &need);
+        if (!need.any)
+            (void)map_drop(probe, rpc->skel->maps.rpc_shared, &need.element->key);
+    }
+}
+
+/* The shared counters first: their clients are there, or gone. */
 int rpc_read(struct probe *probe, struct error *error)
 {
     struct rpc_probe *rpc = probe->rpc;
@@ -194,9 +238,13 @@ int rpc_read(struct probe *probe, struct error *error)
     if (!rpc)
         return 0;
     twalk_r(rpc->steps, reset_step, NULL);
+    r = read_shared(probe, &rpc->shared, error);
     rpc->n_clients = 0;
-    r = map_each(probe, rpc->skel->maps.rpc_clients, add_client, rpc, error);
-    return r == 0 ? read_shared(probe, &rpc->shared, error) : r;
+    if (r == 0)
+        r = map_each(probe, rpc->skel->maps.rpc_clients, add_client, rpc, error);
+    if (r == 0)
+        drop_unused(probe);
+    return r;
 }
 
 /* Find the file system of a counter that did not know it when its last request ended. */
@@ -223,7 +271,8 @@ static int find_generation(const struct probe *probe, uint32_t step, uint32_t de
 
     if (!dev || map_get(probe, probe->skel->maps.mounts, &key, &first) < 0)
         return -ENOENT;
-    since = ended - first.ended;
+    /* Before the first one, if another file system has the same generation record. */
+    since = (int32_t)(ended - first.ended) < 0 ? 0 : ended - first.ended;
     *ret = (uint64_t)(since < GENERATION_LATER ? since : GENERATION_LATER) << 32 | dev;
     return 0;
 }
@@ -299,12 +348,15 @@ static void add_shared(const struct probe *probe, const struct rpc_step *step, u
 {
     for (size_t i = 0; i < probe->rpc->shared.n; i++) {
         const struct rpc_element *now = &probe->rpc->shared.items[i];
-        struct rpc_counter_value value = diff(now, find_element(&step->before, &now->key));
+        struct rpc_counter_value value = now->value;
         uint64_t found;
 
         find_mount(probe->rpc, &now->key, &value);
-        if (value.calls && value.dev == (uint32_t)dev &&
-            find_generation(probe, step->step, value.dev, value.ended, &found) == 0 && found == dev)
+        if (value.dev != (uint32_t)dev ||
+            find_generation(probe, step->step, value.dev, value.ended, &found) < 0 || found != dev)
+            continue;
+        value = diff(now, find_element(&step->before, &now->key));
+        if (value.calls)
             account_add(to->shared, &value);
     }
 }
