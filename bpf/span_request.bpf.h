@@ -33,6 +33,7 @@ __noinline int span_request(__u64 ids, __u64 what, __s64 result, __u64 time_ns, 
     if (pid) {
         record->pid = pid;
         record->tid = 0;
+        __builtin_memset(record->comm, 0, sizeof(record->comm)); /* of whoever completes it */
     }
     /* A new program opens files: its environment can be read while it runs. */
     span_submit(record, op == IO_OPEN);

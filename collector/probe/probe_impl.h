@@ -67,6 +67,7 @@ struct probe {
     /* probe_span_f */
     void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
     void *new_span_arg;
+    uint32_t spans_read;   /* by this probe_spans() */
     struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
     struct error rpc_why;  /* why its requests are not counted; "": nothing to report */
 };

@@ -16,6 +16,10 @@ static const char *const op_names[] = {IO_OPS(OP_NAME)};
 #define FUNCTION_NAME(name, ...) "MPI_" #name,
 static const char *const function_names[] = {MPI_FUNCTIONS(FUNCTION_NAME)};
 
+/* Spans that one probe_spans() passes on: more than there is room for in the ring buffer, so that
+ * only a program that fills it meanwhile leaves some for the next call. */
+#define SPANS_AT_ONCE 65536
+
 static size_t traces_size(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -38,7 +42,7 @@ static const char *name_of(const struct span_record *record)
 
 static int on_span(void *arg, void *data, size_t size)
 {
-    const struct probe *probe = arg;
+    struct probe *probe = arg;
     struct span_record record;
     struct span span;
 
@@ -60,7 +64,7 @@ static int on_span(void *arg, void *data, size_t size)
     };
     if (span.name)
         probe->new_span(record.step, &span, record.comm, probe->new_span_arg);
-    return 0;
+    return ++probe->spans_read < SPANS_AT_ONCE ? 0 : -EAGAIN;
 }
 
 int spans_open(struct probe *probe, struct error *error)
@@ -98,9 +102,10 @@ int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uin
     if (probe->n_traces == JOBIO_MAX_TRACES)
         return error_set(error, -ENOSPC, "cannot trace more than %d steps", JOBIO_MAX_TRACES);
     r = map_get(probe, probe->skel->maps.steps, &key, &record);
-    record.shard_mask = (record.shard_mask & ~STEP_TRACE_BITS) | step_traced(probe->n_traces);
-    if (r == 0)
+    if (r == 0) {
+        record.shard_mask = (record.shard_mask & ~STEP_TRACE_BITS) | step_traced(probe->n_traces);
         r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_EXIST);
+    }
     if (r < 0)
         return error_errno(error, r, "cannot trace the step");
     /* Tasks remember the old mask. */
@@ -139,6 +144,9 @@ int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error 
         return 0;
     probe->new_span = each;
     probe->new_span_arg = arg;
+    probe->spans_read = 0;
     r = ring_buffer__consume(probe->span_ring);
+    if (r == -EAGAIN)
+        return 1;
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer of spans") : 0;
 }

@@ -20,8 +20,8 @@ struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t s
 /* A descriptor that is readable when there is much to read, or a program has opened a file; -1: the
  * probe cannot trace. */
 int probe_spans_fd(const struct probe *probe);
-/* Pass on what was reported since the last call. comm: name of the thread, TRACE_COMM bytes. The
- * name of the mount is not set. */
+/* Pass on what was reported since the last call; returns 1 if there may be more. comm: name of the
+ * thread, TRACE_COMM bytes. The name of the mount is not set. */
 typedef void (*probe_span_f)(uint32_t step, const struct span *span, const char *comm, void *arg);
 int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error);
 

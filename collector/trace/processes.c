@@ -67,17 +67,24 @@ static int parse_rank(const char *variable, uint32_t *ret)
     return -1;
 }
 
+/* A process can say that its environment is anywhere, and as large as it likes. */
+#define MAX_ENVIRON (1 << 20)
+
 static void read_rank(const char *proc, struct trace_process *process)
 {
-    size_t best = ARRAY_SIZE(rank_names), room = 0;
-    _free_ char *variable = NULL;
+    size_t best = ARRAY_SIZE(rank_names), size;
+    _free_ char *text = malloc(MAX_ENVIRON + 1);
     _fclose_ FILE *file = NULL;
     char path[256];
     uint32_t rank;
 
     (void)snprintf(path, sizeof(path), "%.200s/%u/environ", proc, process->pid);
-    file = fopen(path, "re");
-    while (file && getdelim(&variable, &room, '\0', file) > 0) {
+    file = text ? fopen(path, "re") : NULL;
+    size = file ? fread(text, 1, MAX_ENVIRON, file) : 0;
+    if (text)
+        text[size] = '\0';
+    for (const char *variable = text; size && variable < text + size;
+         variable += strlen(variable) + 1) {
         int at = parse_rank(variable, &rank);
 
         if (at < 0 || (size_t)at >= best)

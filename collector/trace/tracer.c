@@ -16,6 +16,7 @@ struct tracer {
     struct trace_processes *processes;
     uint32_t step, slot;
     uint64_t due_ns; /* the end of the interval */
+    bool more;       /* there are spans to read */
 };
 
 void tracer_destroy(struct tracer *tracer)
@@ -59,7 +60,9 @@ int tracer_fd(const struct tracer *tracer)
 
 uint64_t tracer_due(const struct tracer *tracer)
 {
-    return tracer ? tracer->due_ns : UINT64_MAX;
+    if (!tracer)
+        return UINT64_MAX;
+    return tracer->more ? 0 : tracer->due_ns;
 }
 
 static void on_span(uint32_t step, const struct span *span, const char *comm, void *arg)
@@ -85,12 +88,13 @@ int tracer_read(struct tracer *tracer, struct error *error)
     if (turn)
         probe_trace_set_least(tracer->probe, tracer->slot, 0);
     r = probe_spans(tracer->probe, on_span, tracer, error);
+    tracer->more = r > 0;
     if (turn) {
         span_keeper_turn(tracer->keeper);
         tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
     }
     probe_trace_set_least(tracer->probe, tracer->slot, span_keeper_least_ns(tracer->keeper));
-    return r;
+    return r < 0 ? r : 0;
 }
 
 static void add_left_out(struct trace_left_out *to, const struct trace_left_out *from)
