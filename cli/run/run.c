@@ -234,7 +234,7 @@ static int print_trace(const struct run *run, FILE *out)
         rc = fprintf(out, ", without %" PRIu64 " shorter ones", dropped - unseen);
     if (rc >= 0 && unseen)
         rc = fprintf(out, ", and %" PRIu64 " were lost because they came too fast", unseen);
-    return rc < 0 || fputc('\n', out) == EOF ? -errno : 0;
+    return rc < 0 || fputc('\n', out) == EOF || fflush(out) != 0 ? -errno : 0;
 }
 
 static int trace_write(struct run *run, FILE *out, struct error *error)
@@ -274,9 +274,9 @@ static int report_write(struct run *run, struct error *error)
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
-    if (run->options->trace.path && (rc = trace_write(run, out, error)) < 0)
+    if (run->options->html && (rc = write_page(run, error)) < 0)
         return rc;
-    return run->options->html ? write_page(run, error) : 0;
+    return run->options->trace.path ? trace_write(run, out, error) : 0;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -354,7 +354,7 @@ static int run_command(struct run *run, const struct counting *counting)
 
 static int run_run(struct cli *cli, int argc, char **argv)
 {
-    struct run_options options = {.interval_ns = NS_PER_S, .trace.limits = RUN_TRACE_LIMITS};
+    struct run_options options = {.interval_ns = NS_PER_S};
     const struct option_spec specs[] = {
         {"full", 0, OPTION_FLAG, &options.full},
         {"html", 0, OPTION_TEXT, &options.html},

@@ -9,6 +9,10 @@
 #include "common/node_name.h"
 #include "report/trace/trace.h"
 
+/* The limits if the options do not set them. */
+#define SPANS_PER_SECOND 20000
+#define SPANS_IN_ALL 100000
+
 static const struct format {
     const char *name;
     int (*write)(const struct report_trace *report, FILE *out);
@@ -22,12 +26,19 @@ static const struct format *find_format(const char *name)
     return NULL;
 }
 
-int run_trace_check(const struct run_trace *trace, struct error *error)
+int run_trace_check(struct run_trace *trace, struct error *error)
 {
-    if (find_format(trace->format))
-        return 0;
-    return error_set(error, -EINVAL, "--trace-format is otlp or chrome, not \"%.100s\"",
-                     trace->format);
+    struct trace_limits *limits = &trace->limits;
+
+    if (!trace->path && (trace->format || limits->per_second || limits->in_all))
+        return error_set(error, -EINVAL,
+                         "--trace-format, --trace-rate and --trace-max require --trace FILE");
+    if (!find_format(trace->format))
+        return error_set(error, -EINVAL, "--trace-format is otlp or chrome, not \"%.100s\"",
+                         trace->format);
+    limits->per_second = limits->per_second ? limits->per_second : SPANS_PER_SECOND;
+    limits->in_all = limits->in_all ? limits->in_all : SPANS_IN_ALL;
+    return 0;
 }
 
 int run_trace_open(struct run_trace *trace, struct error *error)

@@ -16,15 +16,9 @@ struct run_trace {
     FILE *out; /* owned */
 };
 
-/* The limits if the options do not change them. */
-#define RUN_TRACE_LIMITS                      \
-    (struct trace_limits)                     \
-    {                                         \
-        .per_second = 20000, .in_all = 100000 \
-    }
-
-/* -EINVAL: there is no such format. */
-int run_trace_check(const struct run_trace *trace, struct error *error);
+/* Check the options, and set the limits that they leave at 0. -EINVAL: there is no such format, or
+ * no file. */
+int run_trace_check(struct run_trace *trace, struct error *error);
 /* Open the file. */
 int run_trace_open(struct run_trace *trace, struct error *error);
 /* Write the spans to it, and close it. The root is a child of the span in TRACEPARENT. */

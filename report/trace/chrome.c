@@ -41,12 +41,13 @@ static int write_process(struct writer *writer, const struct trace_process *proc
 {
     struct tree t = {0};
     struct json_object *event = tree_object(&t), *args = tree_object(&t);
+    const char *comm = *process->comm ? process->comm : "process";
     char name[64];
 
     if (process->has_rank)
-        (void)snprintf(name, sizeof(name), "%s rank %u", process->comm, process->rank);
+        (void)snprintf(name, sizeof(name), "%s rank %u", comm, process->rank);
     else
-        (void)snprintf(name, sizeof(name), "%s", process->comm);
+        (void)snprintf(name, sizeof(name), "%s", comm);
     tree_put_text(&t, event, "name", "process_name");
     tree_put_text(&t, event, "ph", "M");
     tree_put_u64(&t, event, "pid", process->pid);
@@ -95,9 +96,11 @@ static int write_tail(struct writer *writer)
     const struct trace *trace = writer->report->trace;
     int r = fprintf(writer->out,
                     "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
-                    "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64 "}}\n",
+                    "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
+                    ",\"dropped_unseen\":%" PRIu64 "}}\n",
                     trace->real_ns + writer->arrangement.job.start_ns,
-                    trace_dropped(trace, SPAN_REQUEST), trace_dropped(trace, SPAN_MPI));
+                    trace_dropped(trace, SPAN_REQUEST), trace_dropped(trace, SPAN_MPI),
+                    trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI]);
 
     return r < 0 ? -errno : 0;
 }

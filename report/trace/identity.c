@@ -13,7 +13,7 @@ static int parse_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Parse n bytes and move *text past them. False: they are not, or they are all 0. */
+/* Parse n bytes and move *text past them. Returns false if they are not valid, or all 0. */
 static bool parse_id(const char **text, uint8_t *ret, size_t n)
 {
     bool any = false;
@@ -30,7 +30,7 @@ static bool parse_id(const char **text, uint8_t *ret, size_t n)
     return any;
 }
 
-/* VERSION-TRACE-PARENT-FLAGS. Later versions may have more after it; ff is no version. */
+/* VERSION-TRACE-PARENT-FLAGS. Later versions may have more after it; ff is not a version. */
 int trace_identity_parse(const char *text, struct trace_identity *ret)
 {
     struct trace_identity parsed = *ret;

@@ -80,12 +80,14 @@ static void format_hex(const uint8_t *bytes, size_t n, char *ret)
         (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Print the document and release it. */
-static int print(struct writer *writer, struct json_object *document)
+/* Print a text and the document, which is released. */
+static int print(struct writer *writer, const char *before, struct json_object *document)
 {
     const char *text = tree_print(document);
-    int r = !text ? -ENOMEM : fputs(text, writer->out) < 0 ? -errno : 0;
+    int r = !text ? -ENOMEM : 0;
 
+    if (text && (fputs(before, writer->out) < 0 || fputs(text, writer->out) < 0))
+        r = -errno;
     json_object_put(document);
     return r;
 }
@@ -110,6 +112,7 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
     const struct report_trace *report = writer->report;
     struct json_object *o = tree_object(t), *status;
     char id[17];
+    int r;
 
     (void)snprintf(id, sizeof(id), "%08x%08x", report->identity.ids, node->id);
     tree_put_text(t, o, "traceId", writer->trace);
@@ -125,10 +128,9 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
         tree_put_u64(t, status, "code", STATUS_ERROR);
         tree_put(t, o, "status", status);
     }
-    if (writer->any && fputs(",\n", writer->out) < 0)
-        t->failed = true;
+    r = print(writer, writer->any ? ",\n" : "", tree_end(t, o));
     writer->any = true;
-    return print(writer, tree_end(t, o));
+    return r;
 }
 
 static int write_root(struct writer *writer)
@@ -235,9 +237,7 @@ static int write_head(struct writer *writer)
     if (writer->report->host)
         add_text(&t, attributes, "host.name", writer->report->host);
     tree_put(&t, resource, "attributes", attributes);
-    if (fputs("{\"resourceSpans\":[{\"resource\":", writer->out) < 0)
-        t.failed = true;
-    r = print(writer, tree_end(&t, resource));
+    r = print(writer, "{\"resourceSpans\":[{\"resource\":", tree_end(&t, resource));
     if (r == 0 &&
         fputs(",\"scopeSpans\":[{\"scope\":{\"name\":\"jobio\"},\"spans\":[\n", writer->out) < 0)
         r = -errno;

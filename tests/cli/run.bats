@@ -312,7 +312,7 @@ trace() {
     [ "$(grep -c '^process work ' "$BATS_TEST_TMPDIR/trace")" = 2 ]
 }
 
-@test "a trace beyond its budget has the slowest requests, and says how many it has not" {
+@test "a trace beyond its budget has the slowest requests, and reports how many it left out" {
     traced --trace-rate 300 --trace-max 500 -- "$WORK" write:/mnt/ext4/s:1:100 fsync:/mnt/ext4/s:1 write:/dev/shm/t:20000:10
     is /dev/shm write 20000 200000
     local kept
@@ -323,7 +323,7 @@ trace() {
 }
 
 @test "a trace joins that of its caller, knows ranks, and has a second format" {
-    TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 traced -- env PMI_RANK=5 "$WORK" write:/dev/shm/t:3:10
+    TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 traced -- env PMI_RANK=5 "$WORK" write:/dev/shm/t:5000:10
     [ "$(trace root trace)" = "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7" ]
     [ "$(trace process work)" = 5 ]
     split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-format chrome -- "$WORK" write:/dev/shm/t:3:10
@@ -333,6 +333,9 @@ trace() {
     split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-format pdf -- true
     expect 2
     one_line "otlp or chrome"
+    split jobio run --trace-max 10 -- true
+    expect 2
+    one_line "require --trace FILE"
     split jobio run --trace /nowhere/trace -- touch /run/was-run
     expect 125
     one_line /nowhere/trace

@@ -31,7 +31,10 @@ setup() {
 }
 
 teardown() {
-    ! mountpoint -q "$D/own" || umount "$D/own"
+    local mount
+    for mount in own traced; do
+        ! mountpoint -q "$D/$mount" || umount "$D/$mount"
+    done
 }
 
 # count RANKS MPI PROGRAM...: run it; the document in $D/json, its output in $D/truth
@@ -285,7 +288,7 @@ read_trace() {
     for hint in disable enable; do
         rm -f "$D/traced/file"
         jobio run --mpi --json --output "$D/json" --trace "$D/spans" -- \
-            mpirun.mpich -n 4 "$D/collective" "$D/traced/file" romio_cb_write $hint < /dev/null
+            timeout 120 mpirun.mpich -n 4 "$D/collective" "$D/traced/file" romio_cb_write $hint < /dev/null
         read_trace
         grep -qx "root jobio.dropped 0" "$D/trace"
         # as many calls, with as much time and as many bytes, as the account has
@@ -302,7 +305,6 @@ read_trace() {
         fi
         [ "$(awk '/^process collective / { print $3 }' "$D/trace" | sort | tr -d '\n')" = 0123 ]
     done
-    umount "$D/traced"
 }
 
 @test "a trace beyond its budget counts the calls of MPI-IO that it has not" {
@@ -311,7 +313,7 @@ read_trace() {
         [ $mpi = mpich ] || options=(--oversubscribe)
         rm -f "$D/file"
         jobio run --mpi --json --output "$D/json" --trace "$D/spans" --trace-max 40 -- \
-            mpirun.$mpi "${options[@]}" -n 2 "$D/calls.$mpi" "$D/file" > "$D/truth"
+            timeout 120 mpirun.$mpi "${options[@]}" -n 2 "$D/calls.$mpi" "$D/file" > "$D/truth"
         is_true
         read_trace
         local requests calls
