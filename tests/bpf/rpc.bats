@@ -167,14 +167,33 @@ equals_mountstats() {
 @test "requests of processes outside of the job are not the job's" {
     mount_nfs 4.2
     dd if=/dev/zero of=/srv/nfs/other bs=1M count=8 status=none
-    # One that the job makes, while another process reads. It holds the pipe until that has ended.
-    mkfifo "$T/pipe"
-    (dd if=/nfs/other of=/dev/null bs=256k iflag=direct status=none; echo > "$T/pipe") &
-    run_job sh -c "stat /nfs > /dev/null; cat $T/pipe"
+    # One that the job makes before another process reads; the job ends after that.
+    mkfifo "$T/start" "$T/pipe"
+    (cat "$T/start" > /dev/null; dd if=/nfs/other of=/dev/null bs=256k iflag=direct status=none; echo > "$T/pipe") &
+    run_job sh -c "chmod 777 /nfs; echo > $T/start; cat $T/pipe"
     wait
     jq -c '.mounts[] | select(.mount == "/nfs").rpc' "$T/report"
-    jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.getattr.calls >= 1
+    jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.setattr.calls == 1
         and (.ops | has("read") or has("open") | not) and (.shared.ops // {} | has("read") | not)' "$T/report"
+}
+
+no_client() {
+    modprobe -r nfsv4 nfsv3 nfs 2> /dev/null
+}
+
+@test "the requests of a job that was running when the client was loaded are incomplete" {
+    echo > /srv/nfs/file
+    for ((i = 0; i < 100; i++)); do # the programs of the last run may be attached for a while
+        ! no_client || break
+        sleep 0.1
+    done
+    [ ! -e /sys/module/nfs ]
+    run_job sh -c 'modprobe nfsv4
+        mount -t nfs4 -o vers=4.2 127.0.0.1:/ /nfs
+        until bpftool prog show | grep -q rpc_stats_latency; do sleep 0.1; done
+        chmod 600 /nfs/file'
+    jq -c '.mounts[] | select(.mount == "/nfs").rpc' "$T/report"
+    jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete == false and .ops.setattr.calls == 1' "$T/report"
 }
 
 # Requests one after the other.
