@@ -215,7 +215,7 @@ struct mpi_result {
     bool failed;
     bool known;
     bool impossible; /* the status reports more bytes than the call can have */
-    bool requested; /* `bytes` were asked for, not reported by a status */
+    bool requested;  /* `bytes` were asked for, not reported by a status */
     __u64 time_ns;
     __u64 before_ns; /* in the first function */
     __u64 bytes;

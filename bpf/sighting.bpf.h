@@ -41,7 +41,7 @@ static __always_inline __u64 sighting_next(__u64 super, __u64 address)
     struct list_head *next;
     __u64 head, offset;
 
-    if (bpf_core_field_exists(((struct mount___chain *)mount)->mnt_next_for_sb))
+    if (bpf_core_field_exists(struct mount___chain, mnt_next_for_sb))
         return (__u64)(mount ? BPF_CORE_READ((struct mount___chain *)mount, mnt_next_for_sb)
                              : BPF_CORE_READ((struct super_block___chain *)sb, s_mounts));
     offset = bpf_core_field_offset(struct mount___list, mnt_instance);

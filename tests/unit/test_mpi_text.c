@@ -33,14 +33,13 @@ static void test_classes(void **state)
 
     (void)state;
     job->mpi = sample_mpi();
-    check_text(job,
-               "\n"
-               "MPI-IO                   calls     bytes    ~size   errs     time      p50\n"
-               "read                        16  84.0 KiB    8 KiB      1    2.0 s   134 ms\n"
-               "write_all                   64  64.0 MiB    1 MiB      -    8.0 s   134 ms\n"
-               "(64.0 KiB of the reads have no status: they are what the calls asked for)\n"
-               "(without the bytes of 2 calls: neither their status nor their type says how\n"
-               " many)\n");
+    check_text(job, "\n"
+                    "MPI-IO                   calls     bytes    ~size   errs     time      p50\n"
+                    "read                        16  84.0 KiB    8 KiB      1    2.0 s   134 ms\n"
+                    "write_all                   64  64.0 MiB    1 MiB      -    8.0 s   134 ms\n"
+                    "(64.0 KiB of the reads have no status: they are what the calls asked for)\n"
+                    "(without the bytes of 2 calls: neither their status nor their type says how\n"
+                    " many)\n");
 }
 
 static void test_no_calls(void **state)

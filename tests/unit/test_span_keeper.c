@@ -12,7 +12,8 @@ static struct span span_of(uint64_t time_ns, enum span_kind kind)
 {
     static uint64_t start_ns;
 
-    return (struct span){.start_ns = ++start_ns, .time_ns = time_ns, .kind = kind, .name = "write"};
+    start_ns++;
+    return (struct span){.start_ns = start_ns, .time_ns = time_ns, .kind = kind, .name = "write"};
 }
 
 static void add(struct span_keeper *keeper, uint64_t time_ns, enum span_kind kind)

@@ -207,7 +207,7 @@ static void test_otlp_attributes(void **state)
     assert_null(attribute(o, 2, "jobio.rank"));
     assert_null(attribute(o, 2, "process.executable.name"));
     check_text(attribute(o, 3, "error.type"), "ENOENT");
-    assert_null(strchr(attribute(o, 3, "jobio.mount"), '\xff'));
+    assert_null(strchr(attribute(o, 3, "jobio.mount"), 0xff));
     check_text(text_at(o, 3, "status/code"), "2");
     assert_null(attribute(o, 3, "jobio.bytes"));
     check_text(attribute(o, 4, "jobio.bytes"), "8192");
