@@ -252,6 +252,7 @@ no_uprobes() {
     start_jobiod asked
     no_uprobes
     tag 0
+    in_step 0 sleep infinity & # without a process, it has vanished after 5 s
     tag 1 1
     await is_ready
     [ "$(uprobes)" != 0 ]
