@@ -8,19 +8,10 @@ bats_require_minimum_version 1.5.0
 setup_file() {
     export T="$BATS_FILE_TMPDIR"
     . "$BATS_TEST_DIRNAME/../causes/causes.bash"
-    modprobe -a loop ext4 nfs nfsd nfsv3 nfsv4
-    ext4 nfs 256M /srv/nfs
-    mkdir -p /var/lib/nfs/{v4recovery,rpc_pipefs} /nfs
-    mount -t nfsd nfsd /proc/fs/nfsd
-    mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
-    echo 10 > /proc/fs/nfsd/nfsv4leasetime
-    echo 10 > /proc/fs/nfsd/nfsv4gracetime
-    # Its daemons would keep bats from ending.
+    modprobe -a loop ext4 nfsv3 nfsv4
+    # Daemons would keep bats from ending.
     rpcbind -w 3>&- 4>&-
-    exportfs -i -o rw,no_root_squash,fsid=0,insecure,no_subtree_check 127.0.0.1:/srv/nfs
-    rpc.mountd -p 20048 3>&- 4>&-
-    rpc.nfsd -V 3 -V 4.2 16 3>&- 4>&-
-    echo Y > /proc/fs/nfsd/v4_end_grace || :
+    nfs_server 16 "-p 20048" "-V 3" 3>&- 4>&-
     chmod 777 /srv/nfs
 }
 
@@ -103,7 +94,7 @@ counted() {
 }
 
 run_job() {
-    "$BUILD/jobio" run --json --output "$T/report" -- "$@"
+    "$BUILD/jobio" run --json --output "$T/report" -- timeout 300 "$@"
 }
 
 # A sum for the step, over all classes or for one: sum MEMBER [CLASS]
@@ -139,7 +130,7 @@ chmod 600 d/2
 stat -f . > /dev/null
 cat absent 2> /dev/null
 rm -r d
-(sleep 1; echo child > child) &
+(echo child > child) &
 wait
 sync
 END

@@ -12,7 +12,8 @@ ext4() {
     chmod 1777 "$3"
 }
 
-nfs() {
+# nfs_server THREADS MOUNTD-OPTIONS NFSD-OPTIONS: the server of /srv/nfs
+nfs_server() {
     modprobe -a nfs nfsd
     ext4 nfs 512M /srv/nfs
     mkdir -p /var/lib/nfs/{v4recovery,rpc_pipefs} /nfs
@@ -21,9 +22,15 @@ nfs() {
     echo 10 > /proc/fs/nfsd/nfsv4leasetime
     echo 10 > /proc/fs/nfsd/nfsv4gracetime
     exportfs -i -o rw,no_root_squash,fsid=0,insecure,no_subtree_check 127.0.0.1:/srv/nfs
-    rpc.mountd -N 3
-    rpc.nfsd -N 3 -V 4.2 4
+    # shellcheck disable=SC2086 # options
+    rpc.mountd $2
+    # shellcheck disable=SC2086 # options
+    rpc.nfsd $3 -V 4.2 "$1"
     echo Y > /proc/fs/nfsd/v4_end_grace || :
+}
+
+nfs() {
+    nfs_server 4 "-N 3" "-N 3"
     nfs_mount
 }
 
