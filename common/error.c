@@ -52,3 +52,9 @@ int error_prefix(struct error *error, int code, const char *format, ...)
     (void)snprintf(error->text + n, sizeof(error->text) - n, ": %s", old.text);
     return code;
 }
+
+bool error_is_temporary(int code)
+{
+    return code == -ENOMEM || code == -EMFILE || code == -ENFILE || code == -EAGAIN ||
+           code == -EINTR;
+}

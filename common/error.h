@@ -4,6 +4,7 @@
 #define JOBIO_COMMON_ERROR_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 struct error {
     char text[256];
@@ -22,5 +23,8 @@ int error_errno(struct error *error, int code, const char *format, ...)
 /* Prepend "text: " to the text of the error and return `code`. */
 int error_prefix(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Returns whether a later attempt may succeed: there was no memory, no descriptor, or a signal. */
+bool error_is_temporary(int code);
 
 #endif

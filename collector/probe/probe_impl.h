@@ -69,6 +69,7 @@ struct probe {
     void *new_span_arg;
     uint32_t spans_read;   /* by this probe_spans() */
     struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
+    uint64_t rpc_due_ns;   /* CLOCK_MONOTONIC: no attempt to load them before */
     struct error rpc_why;  /* why its requests are not counted; "": nothing to report */
 };
 
@@ -181,7 +182,7 @@ struct probe *layouts_find(struct probe *probe, uint64_t key);
 /* detach.c: remove one layout. */
 int probe_detach_layout(const char *directory, struct probe_removed *ret, struct error *error);
 
-/* sighting.c: new mounts. */
+/* new_mount.c: new mounts. */
 
 /* Callback of a ring buffer; arg: the probe. */
 int probe_report_mount(void *arg, void *data, size_t size);

@@ -11,7 +11,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
+
+/* Until a load that failed is tried again; it takes a part of a second. */
+#define RPC_PAUSE_NS (60 * NS_PER_S)
 
 /* The client's module. It is also there if the client is built into the kernel. */
 #define NFS_MODULE "/sys/module/nfs"
@@ -45,15 +49,21 @@ DEFINE_CLEANUP(struct rpc_probe, rpc_probe_destroy)
 void rpc_poll(struct probe *probe)
 {
     CLEANUP(rpc_probe_destroyp) struct rpc_probe *rpc = NULL;
+    int r;
 
-    if (probe->blind || probe->rpc || *probe->rpc_why.text || !probe->skel ||
-        access(NFS_MODULE, F_OK) < 0)
+    if (probe->blind || probe->rpc || !probe->skel || access(NFS_MODULE, F_OK) < 0 ||
+        clock_ns(CLOCK_MONOTONIC) < probe->rpc_due_ns)
         return;
     rpc = calloc(1, sizeof(*rpc));
-    if (rpc && rpc_hooks_open(rpc, probe, &probe->rpc_why) == 0) {
-        probe->rpc = TAKE_PTR(rpc);
-        probe->rpc_why = (struct error){0};
+    r = rpc ? rpc_hooks_open(rpc, probe, &probe->rpc_why)
+            : error_errno(&probe->rpc_why, -ENOMEM, "cannot count the requests of NFS");
+    if (r < 0) {
+        probe->rpc_due_ns =
+            error_is_temporary(r) ? clock_ns(CLOCK_MONOTONIC) + RPC_PAUSE_NS : UINT64_MAX;
+        return;
     }
+    probe->rpc = TAKE_PTR(rpc);
+    probe->rpc_why = (struct error){0};
 }
 
 void rpc_close(struct probe *probe)
