@@ -171,8 +171,8 @@ static __always_inline bool account_report_mount(__u64 step, __u64 where, __u64 
         return bpf_map_lookup_elem(&mounts, &key);
     share_take(step, SHARE_MOUNTS);
     /* The current task may not share the namespace of an asynchronous call's process. */
-    if (pid || key.generation == GENERATION_LATER || !sighting_report(super, key.step, where))
-        bpf_ringbuf_output(&sightings, &key, sizeof(key), 0); /* if full, it is listed later */
+    if (pid || key.generation == GENERATION_LATER || !new_mount_report(super, key.step, where))
+        bpf_ringbuf_output(&new_mounts, &key, sizeof(key), 0); /* if full, it is listed later */
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, span, memory, chain, generation, order, bucket, users, sighting, span_request, account,
+ * who, span, memory, chain, generation, order, bucket, users, new_mount, span_request, account,
  * task, fill, lookup, call, walk; transfer, async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
@@ -24,7 +24,7 @@
 #include "bpf/bucket.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "bpf/users.bpf.h"
-#include "bpf/sighting.bpf.h"
+#include "bpf/new_mount.bpf.h"
 #include "bpf/span_request.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"

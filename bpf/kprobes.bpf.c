@@ -21,7 +21,7 @@
 #include "bpf/bucket.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "bpf/users.bpf.h"
-#include "bpf/sighting.bpf.h"
+#include "bpf/new_mount.bpf.h"
 #include "bpf/span_request.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved_map.bpf.h"

@@ -2,7 +2,8 @@
 /*
  * Keys and values of the maps, shared by the BPF programs and user space. Fixed-width types and
  * explicit padding only. Any change needs a new JOBIO_LAYOUT, because maps stay pinned across an
- * upgrade of jobiod. A map is pinned as <pin directory>/<JOBIO_LAYOUT>/<its name here>.
+ * upgrade of jobiod. A map is pinned as <pin directory>/<JOBIO_LAYOUT>/<its name here>,
+ * `new_mounts` as sightings.
  *
  * Versions of jobio whose layouts have the same JOBIO_SHAPE read each other's maps, so that an
  * upgrade or a downgrade between them loses nothing (collector/probe/layouts.c). A change of the
@@ -211,6 +212,7 @@ struct account_key {
 
 /* This generation and all later ones. They cannot be told apart, so they have no name. */
 #define GENERATION_LATER 254
+#define GENERATION_LATER_BEFORE_15 63 /* in earlier layouts */
 
 /* Counters in one cache line, then the buckets. Readers of a u32 add up its wrapping differences. A
  * mmapable array starts on a page boundary, so no two values share a cache line. */
@@ -263,8 +265,8 @@ struct errno_key {
 };
 
 /* Map `mounts`, a hash: an element is created at a step's first call on a super block. The ring
- * buffer `sightings` reports the same key as a new mount, alone or as the start of a
- * struct mount_sighting. */
+ * buffer `new_mounts` reports the same key as a new mount, alone or as the start of a
+ * struct new_mount_record. */
 struct mount_key {
     __u32 step;
     __u32 dev;
@@ -284,38 +286,38 @@ struct mount_record {
 
 /* Longest mount point that is reported, with a NUL for each name, and the most names and mounts
  * that lead to it. */
-#define SIGHTING_PATH 512
-#define SIGHTING_STEPS 48
-#define SIGHTING_NAME 256 /* NAME_MAX and a NUL */
-#define SIGHTING_SUBTYPE 32
-#define SIGHTING_SOURCE 256
-#define SIGHTING_NO_ROOT 0xffff
+#define NEW_MOUNT_PATH 512
+#define NEW_MOUNT_STEPS 48
+#define NEW_MOUNT_NAME 256 /* NAME_MAX and a NUL */
+#define NEW_MOUNT_SUBTYPE 32
+#define NEW_MOUNT_SOURCE 256
+#define NEW_MOUNT_NO_ROOT 0xffff
 
 /* A new mount as the kernel sees it when a step first uses it, in case that it is gone before its
  * table of mounts is read. The mount point is a sequence of names, the last one first. */
-struct mount_sighting {
+struct new_mount_record {
     struct mount_key key;
     __u32 space;  /* inode number of the mount namespace of the task */
     __u16 length; /* of the mount point from the root of the namespace; 0: that is it */
-    __u16 root;   /* the same from the root of the task; SIGHTING_NO_ROOT: it is not below that */
+    __u16 root;   /* the same from the root of the task; NEW_MOUNT_NO_ROOT: it is not below that */
     __u32 found;  /* 1: the root of the namespace was found, so `length` is valid */
-    char subtype[SIGHTING_SUBTYPE];
-    char source[SIGHTING_SOURCE];
-    char path[SIGHTING_PATH + SIGHTING_NAME];
+    char subtype[NEW_MOUNT_SUBTYPE];
+    char source[NEW_MOUNT_SOURCE];
+    char path[NEW_MOUNT_PATH + NEW_MOUNT_NAME];
 };
 
 /*
- * Where a task puts the report of a new mount together (bpf/sighting.bpf.h). A map of its own
+ * Where a task puts the report of a new mount together (bpf/new_mount.bpf.h). A map of its own
  * instead of the ring buffer, because only that can be used by functions that the verifier checks
  * once (see bpf/who.bpf.h); in one function, it would be a third of all that the verifier checks.
  * If two tasks need the same slot at once, the second one does not report a name.
  */
-#define SIGHTING_SLOTS 64
+#define NEW_MOUNT_SLOTS 64
 
-struct sighting_slot {
+struct new_mount_slot {
     __u64 mount, dentry;     /* where the walk is */
     __u64 root, root_dentry; /* of the task */
-    struct mount_sighting seen;
+    struct new_mount_record seen;
 };
 
 /* Map `users`, a hash: the threads and processes that read or wrote on a mount of a step. A process
@@ -398,6 +400,7 @@ struct aio_record {
 #define JOBIO_MAX_USERS 16384
 #define JOBIO_MOUNT_USERS 1024 /* elements of `users` for each mount of a step */
 #define JOBIO_MAX_THREADS 16384
-#define JOBIO_NEW_MOUNTS_BYTES (256 * 1024) /* of `sightings`; if it is full, names are missing */
+#define JOBIO_NEW_MOUNTS_BYTES (256 * 1024) /* of `new_mounts`; if it is full, names are missing \
+                                             */
 
 #endif

@@ -86,8 +86,8 @@ static int open_layout(struct probe *probe, const char *directory, struct error 
     if (r < 0)
         return r;
     adopt_links(other);
-    other->ring =
-        ring_buffer__new(bpf_map__fd(other->skel->maps.sightings), probe_report_mount, other, NULL);
+    other->ring = ring_buffer__new(bpf_map__fd(other->skel->maps.new_mounts), probe_report_mount,
+                                   other, NULL);
     if (!other->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
     other->others = probe->others;
@@ -114,12 +114,6 @@ static int watch_rings(struct probe *probe, struct error *error)
     return r < 0 ? error_errno(error, r, "cannot watch the ring buffers") : 0;
 }
 
-/* A later attempt may succeed. */
-static bool is_temporary(int r)
-{
-    return r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN || r == -EINTR;
-}
-
 int layouts_open(struct probe *probe, const char *pin_dir, struct error *error)
 {
     _closedir_ DIR *dir = opendir(pin_dir);
@@ -137,7 +131,7 @@ int layouts_open(struct probe *probe, const char *pin_dir, struct error *error)
             continue;
         r = open_layout(probe, path, &why);
         /* Its steps are counted on meanwhile. */
-        if (is_temporary(r))
+        if (error_is_temporary(r))
             return error_set(error, -EAGAIN, "%s", why.text);
         /* Otherwise no process would read it or remove its programs: probe_unpin_others() does. */
         if (r < 0 && shape_path(mark, path) == 0) {

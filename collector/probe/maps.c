@@ -17,7 +17,9 @@ static const char *pin_name(const struct bpf_map *map)
 
     if (!strcmp(name, ".data.levels"))
         return "levels";
-    if (!strcmp(name, "spans") || !strcmp(name, "traces") || !strcmp(name, "sighting_locks"))
+    if (!strcmp(name, "new_mounts"))
+        return "sightings"; /* as in earlier layouts */
+    if (!strcmp(name, "spans") || !strcmp(name, "traces") || !strcmp(name, "new_mount_locks"))
         return NULL;
     return strchr(name, '.') ? NULL : name;
 }

@@ -271,8 +271,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (r < 0)
         return r;
     rpc_poll(probe);
-    probe->ring =
-        ring_buffer__new(bpf_map__fd(probe->skel->maps.sightings), probe_report_mount, probe, NULL);
+    probe->ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.new_mounts), probe_report_mount,
+                                   probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
     r = spans_open(probe, error);
@@ -542,9 +542,10 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
 {
     const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .generation = dev >> 32};
     uint32_t at = generation_slot(key.dev);
-    struct probe *owner = probe;
+    struct probe *current = probe, *owner = probe;
     struct mount_record record = {0}; /* no record: assume the first generation */
     struct generation_record last;
+    uint32_t later;
 
     *since_ns = 0;
     if (probe->blind)
@@ -552,8 +553,8 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
     while (owner && map_get(owner, owner->skel->maps.mounts, &key, &record) < 0)
         owner = owner->others;
     probe = owner ? owner : probe;
-    if (key.generation == GENERATION_LATER ||
-        map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
+    later = probe == current ? GENERATION_LATER : GENERATION_LATER_BEFORE_15;
+    if (key.generation >= later || map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
         return false;
     *since_ns = last.ended_ns;
     return record.ended == last.ended;

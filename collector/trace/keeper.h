@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Keeps the slowest spans of a trace in bounded memory: of each interval the slowest ones, and of
- * these the slowest ones of all intervals. What is left out is counted. A call of MPI-IO is never
- * left out before a request that was made in it, because it takes longer or, if it takes as long,
- * goes first.
+ * these the slowest ones of all intervals. What is left out is counted. In an interval, a call of
+ * MPI-IO is not left out before a request that was made in it, because it takes longer or, if it
+ * takes as long, is preferred.
  */
 #ifndef JOBIO_COLLECTOR_TRACE_KEEPER_H
 #define JOBIO_COLLECTOR_TRACE_KEEPER_H

@@ -167,7 +167,7 @@ static void do_instants(void)
         use_instant(i, directory);
 }
 
-/* Its mount point is longer than what the programs report (bpf/records.h, SIGHTING_PATH). */
+/* Its mount point is longer than what the programs report (bpf/records.h, NEW_MOUNT_PATH). */
 static void do_instant_deep(void)
 {
     char path[PATH_MAX - 100];

@@ -26,8 +26,9 @@ static const char *join_names(char *to, size_t size, const char *names, size_t l
 }
 
 struct seen_text {
-    char in_space[SIGHTING_PATH + SIGHTING_NAME + 1], in_task[SIGHTING_PATH + SIGHTING_NAME + 1];
-    char type[16 + 1 + SIGHTING_SUBTYPE];
+    char in_space[NEW_MOUNT_PATH + NEW_MOUNT_NAME + 1],
+        in_task[NEW_MOUNT_PATH + NEW_MOUNT_NAME + 1];
+    char type[16 + 1 + NEW_MOUNT_SUBTYPE];
 };
 
 /* "fuse.sshfs" */
@@ -36,7 +37,7 @@ static void put_type(struct seen_text *text, const char *type, const char *subty
     (void)snprintf(text->type, sizeof(text->type), "%s%s%s", type, *subtype ? "." : "", subtype);
 }
 
-static struct probe_seen make_seen(struct seen_text *text, const struct mount_sighting *from,
+static struct probe_seen make_seen(struct seen_text *text, const struct new_mount_record *from,
                                    const char *type)
 {
     put_type(text, type, from->subtype);
@@ -45,7 +46,7 @@ static struct probe_seen make_seen(struct seen_text *text, const struct mount_si
         .in_space = from->found ? join_names(text->in_space, sizeof(text->in_space), from->path,
                                              from->length)
                                 : NULL,
-        .in_task = from->root != SIGHTING_NO_ROOT
+        .in_task = from->root != NEW_MOUNT_NO_ROOT
                        ? join_names(text->in_task, sizeof(text->in_task), from->path, from->root)
                        : NULL,
         .type = text->type,
@@ -70,7 +71,7 @@ int probe_report_mount(void *arg, void *data, size_t size)
     mount.magic = record.magic;
     memcpy(mount.fstype, record.fstype, sizeof(mount.fstype));
     memcpy(mount.id, record.id, sizeof(mount.id));
-    if (size >= sizeof(struct mount_sighting)) {
+    if (size >= sizeof(struct new_mount_record)) {
         seen = make_seen(&text, data, mount.fstype);
         mount.seen = &seen;
     }

@@ -5,35 +5,35 @@
  * reads that table. Mounts are not locked: a table that changes meanwhile gives no name or, as for
  * jobiod, that of one side of the change.
  */
-#ifndef JOBIO_BPF_SIGHTING_H
-#define JOBIO_BPF_SIGHTING_H
+#ifndef JOBIO_BPF_NEW_MOUNT_H
+#define JOBIO_BPF_NEW_MOUNT_H
 
 /* Mounts of a super block to look at, in all namespaces. */
-#define SIGHTING_MOUNTS 8
+#define NEW_MOUNT_SEARCH 8
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, JOBIO_NEW_MOUNTS_BYTES);
-} sightings SEC(".maps");
+} new_mounts SEC(".maps");
 
-struct sighting_slot sighting_slots[SIGHTING_SLOTS] SEC(".data.sightings") = {};
+struct new_mount_slot new_mount_slots[NEW_MOUNT_SLOTS] SEC(".data.new_mounts") = {};
 
 /* The slots in use: their task alone can insert their number. If the kernel refuses to delete it,
  * the slot is not used again. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, SIGHTING_SLOTS);
+    __uint(max_entries, NEW_MOUNT_SLOTS);
     __type(key, __u32);
     __type(value, __u32);
-} sighting_locks SEC(".maps");
+} new_mount_locks SEC(".maps");
 
-static __always_inline struct sighting_slot *sighting_slot(__u32 at)
+static __always_inline struct new_mount_slot *new_mount_slot(__u32 at)
 {
-    return &sighting_slots[at % SIGHTING_SLOTS];
+    return &new_mount_slots[at % NEW_MOUNT_SLOTS];
 }
 
 /* Returns the address of the mount after `address`, 0: of the first one; 0 if there is none. */
-static __always_inline __u64 sighting_next(__u64 super, __u64 address)
+static __always_inline __u64 new_mount_next(__u64 super, __u64 address)
 {
     struct super_block *sb = (struct super_block *)super;
     struct super_block___list *list = (struct super_block___list *)sb;
@@ -53,13 +53,13 @@ static __always_inline __u64 sighting_next(__u64 super, __u64 address)
 
 /* Returns the address of the first mount of the super block in this namespace, 0 if there is none.
  * root: its mnt_root; 0: any. */
-__noinline __u64 sighting_find(__u64 super, __u64 space, __u64 root)
+__noinline __u64 new_mount_find(__u64 super, __u64 space, __u64 root)
 {
     struct mount *mount = NULL;
 
 #pragma unroll
-    for (int i = 0; i < SIGHTING_MOUNTS; i++) {
-        mount = (struct mount *)sighting_next(super, (__u64)mount);
+    for (int i = 0; i < NEW_MOUNT_SEARCH; i++) {
+        mount = (struct mount *)new_mount_next(super, (__u64)mount);
         if (!mount)
             return 0;
         if ((__u64)BPF_CORE_READ(mount, mnt_ns) == space &&
@@ -70,11 +70,11 @@ __noinline __u64 sighting_find(__u64 super, __u64 space, __u64 root)
 }
 
 /* Returns 0 if the source does not fit. */
-__noinline int sighting_start(__u32 at, __u64 super, __u64 address)
+__noinline int new_mount_start(__u32 at, __u64 super, __u64 address)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     struct super_block *sb = (struct super_block *)super;
-    struct sighting_slot *slot = sighting_slot(at);
+    struct new_mount_slot *slot = new_mount_slot(at);
     struct mount *mount = (struct mount *)address;
 
     slot->mount = address;
@@ -83,24 +83,24 @@ __noinline int sighting_start(__u32 at, __u64 super, __u64 address)
     slot->root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
     slot->seen.space = BPF_CORE_READ(mount, mnt_ns, ns.inum);
     slot->seen.length = 0;
-    slot->seen.root = SIGHTING_NO_ROOT;
+    slot->seen.root = NEW_MOUNT_NO_ROOT;
     slot->seen.found = 0;
     slot->seen.subtype[0] = 0;
     slot->seen.source[0] = 0;
-    bpf_probe_read_kernel_str(slot->seen.subtype, SIGHTING_SUBTYPE, BPF_CORE_READ(sb, s_subtype));
-    return bpf_probe_read_kernel_str(slot->seen.source, SIGHTING_SOURCE,
-                                     BPF_CORE_READ(mount, mnt_devname)) < SIGHTING_SOURCE;
+    bpf_probe_read_kernel_str(slot->seen.subtype, NEW_MOUNT_SUBTYPE, BPF_CORE_READ(sb, s_subtype));
+    return bpf_probe_read_kernel_str(slot->seen.source, NEW_MOUNT_SOURCE,
+                                     BPF_CORE_READ(mount, mnt_devname)) < NEW_MOUNT_SOURCE;
 }
 
 /* Returns false if it does not fit. */
-static __always_inline bool sighting_put_name(struct sighting_slot *slot, struct dentry *dentry)
+static __always_inline bool new_mount_put_name(struct new_mount_slot *slot, struct dentry *dentry)
 {
     __u32 length = slot->seen.length;
     long n;
 
-    if (length >= SIGHTING_PATH)
+    if (length >= NEW_MOUNT_PATH)
         return false;
-    n = bpf_probe_read_kernel_str(slot->seen.path + length, SIGHTING_NAME,
+    n = bpf_probe_read_kernel_str(slot->seen.path + length, NEW_MOUNT_NAME,
                                   BPF_CORE_READ(dentry, d_name.name));
     if (n <= 1)
         return false;
@@ -109,9 +109,9 @@ static __always_inline bool sighting_put_name(struct sighting_slot *slot, struct
 }
 
 /* One step up. Returns 0 at the end. */
-__noinline int sighting_step(__u32 at)
+__noinline int new_mount_step(__u32 at)
 {
-    struct sighting_slot *slot = sighting_slot(at);
+    struct new_mount_slot *slot = new_mount_slot(at);
     struct dentry *dentry = (struct dentry *)slot->dentry;
     struct mount *mount = (struct mount *)slot->mount, *parent;
     __u64 mnt = slot->mount + bpf_core_field_offset(struct mount, mnt);
@@ -120,7 +120,7 @@ __noinline int sighting_step(__u32 at)
         slot->seen.root = slot->seen.length;
     if (dentry != BPF_CORE_READ(mount, mnt.mnt_root)) {
         slot->dentry = (__u64)BPF_CORE_READ(dentry, d_parent);
-        return sighting_put_name(slot, dentry);
+        return new_mount_put_name(slot, dentry);
     }
     parent = BPF_CORE_READ(mount, mnt_parent);
     slot->seen.found = parent == mount;
@@ -130,10 +130,10 @@ __noinline int sighting_step(__u32 at)
 }
 
 /* Returns 0 if the ring buffer is full. */
-__noinline int sighting_send(__u32 at, __u64 step, __u64 where)
+__noinline int new_mount_send(__u32 at, __u64 step, __u64 where)
 {
-    struct sighting_slot *slot = sighting_slot(at);
-    struct mount_sighting *to = bpf_ringbuf_reserve(&sightings, sizeof(*to), 0);
+    struct new_mount_slot *slot = new_mount_slot(at);
+    struct new_mount_record *to = bpf_ringbuf_reserve(&new_mounts, sizeof(*to), 0);
 
     if (!to)
         return 0;
@@ -144,26 +144,25 @@ __noinline int sighting_send(__u32 at, __u64 step, __u64 where)
 }
 
 /* Report the mount with its name. Returns 0 if there is none. */
-__noinline int sighting_report(__u64 super, __u64 step, __u64 where)
+__noinline int new_mount_report(__u64 super, __u64 step, __u64 where)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     __u64 space = (__u64)BPF_CORE_READ(task, nsproxy, mnt_ns);
-    __u32 at = (__u32)bpf_get_current_pid_tgid() % SIGHTING_SLOTS;
+    __u32 at = (__u32)bpf_get_current_pid_tgid() % NEW_MOUNT_SLOTS;
     __u64 root = (__u64)BPF_CORE_READ((struct super_block *)super, s_root);
-    __u64 mount = sighting_find(super, space, root) ?: sighting_find(super, space, 0);
-
+    __u64 mount = new_mount_find(super, space, root) ?: new_mount_find(super, space, 0);
     int sent = 0;
 
-    if (!space || !mount || bpf_map_update_elem(&sighting_locks, &at, &at, BPF_NOEXIST))
+    if (!space || !mount || bpf_map_update_elem(&new_mount_locks, &at, &at, BPF_NOEXIST))
         return 0;
-    if (sighting_start(at, super, mount)) {
+    if (new_mount_start(at, super, mount)) {
 #pragma unroll
-        for (int i = 0; i < SIGHTING_STEPS; i++)
-            if (!sighting_step(at))
+        for (int i = 0; i < NEW_MOUNT_STEPS; i++)
+            if (!new_mount_step(at))
                 break;
-        sent = sighting_send(at, step, where);
+        sent = new_mount_send(at, step, where);
     }
-    bpf_map_delete_elem(&sighting_locks, &at);
+    bpf_map_delete_elem(&new_mount_locks, &at);
     return sent;
 }
 
