@@ -448,8 +448,7 @@ int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_accou
 {
     int r = 0;
 
-    if (!probe->blind)
-        rpc_poll(probe);
+    rpc_poll(probe);
     for (struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
         r = read_layout(p, steps, n, each, arg, error);
     return r;
