@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -187,4 +188,35 @@ int completeness_parse(const char *text, struct completeness *c)
             return r;
     }
     return 0;
+}
+
+#define NOTHING_MISSING "[]"
+
+int mpi_incomplete_text(const struct mpi_account *account, char **ret)
+{
+    int r = 0;
+
+    *ret = NULL;
+    if (!account)
+        return 0;
+    r = completeness_text(&account->completeness, ret);
+    if (r == 0 && !*ret)
+        *ret = strdup(NOTHING_MISSING);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int mpi_incomplete_parse(const char *text, struct mpi_account **ret)
+{
+    struct mpi_account *account;
+    int r;
+
+    if (!text || !*text)
+        return 0;
+    account = calloc(1, sizeof(*account));
+    r = account ? completeness_parse(text, &account->completeness) : -ENOMEM;
+    if (r == 0)
+        *ret = account;
+    else
+        mpi_account_destroy(account);
+    return r;
 }

@@ -229,14 +229,21 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct si
     struct io_mount *m, *whole;
     int r = step ? set_step(step, row) : -ENOMEM;
 
-    if (r < 0 || !*row->mount)
+    if (r < 0)
         return r;
+    mpi_account_destroy(step->mpi);
+    step->mpi = TAKE_PTR(io->mpi);
+    if (!*row->mount)
+        return 0;
     m = io_mounts_get(&step->mounts, row->mount, row->fstype, row->source, row->private);
     whole = io_mounts_get(&f->peaks, row->mount, row->fstype, row->source, row->private);
     if (!m || !whole)
         return -ENOMEM;
     m->labelled = row->labelled;
     m->cache = row->cache;
+    memcpy(m->users, row->users, sizeof(m->users));
+    free(m->rpc);
+    m->rpc = TAKE_PTR(io->rpc);
     io_account_clear(&m->io);
     m->io = io->io;
     io->io = (struct io_account){0};
@@ -332,6 +339,8 @@ int found_finish(struct found_job *f)
         r = job_account_add_step(job, &job->steps[i]);
     if (r == 0)
         r = set_peaks(job, &f->peaks);
+    if (r == 0)
+        r = job_account_check_mpi(job);
     job->ended = sum.ended;
     if (!sum.ended)
         job->end_ns = 0;

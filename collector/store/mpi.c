@@ -3,27 +3,6 @@
 #include "collector/store/store_impl.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define COMPLETE "[]"
-
-static int no_memory(const struct store *store, struct error *error)
-{
-    return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-}
-
-int store_mpi_incomplete(const struct mpi_account *account, char **ret)
-{
-    int r = 0;
-
-    *ret = NULL;
-    if (!account)
-        return 0;
-    r = completeness_text(&account->completeness, ret);
-    if (r == 0 && !*ret)
-        *ret = strdup(COMPLETE);
-    return *ret ? 0 : -ENOMEM;
-}
 
 static int counter_put(struct store *store, int64_t step, enum mpi_class class,
                        const struct mpi_counter *c, struct error *error)
@@ -87,18 +66,12 @@ int store_get_mpi(struct store *store, int64_t step, const char *incomplete,
                   struct mpi_account **ret, struct error *error)
 {
     CLEANUP(mpi_account_destroyp) struct mpi_account *account = NULL;
-    int r;
+    int r = mpi_incomplete_parse(incomplete, &account);
 
-    if (!incomplete)
-        return 0;
-    account = calloc(1, sizeof(*account));
-    r = account ? completeness_parse(incomplete, &account->completeness) : -ENOMEM;
-    if (r == -ENOMEM)
-        return no_memory(store, error);
     if (r < 0)
-        return error_set(error, r, "store \"%s\": what is missing of MPI-IO cannot be read",
-                         store->path);
-    r = counters_read(store, step, account, error);
+        return error_errno(error, r, "store \"%s\": what is missing of MPI-IO", store->path);
+    if (account)
+        r = counters_read(store, step, account, error);
     if (r == 0)
         *ret = TAKE_PTR(account);
     return r;

@@ -292,7 +292,7 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     int r;
 
     if (completeness_text(&step->completeness, &causes) < 0 ||
-        store_mpi_incomplete(step->mpi, &mpi) < 0)
+        mpi_incomplete_text(step->mpi, &mpi) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
     struct sql_value values[12 + IO_SUM_COLUMNS + 1] = {
         U64((uint64_t)(update ? row->id : row->job)),

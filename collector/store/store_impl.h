@@ -231,9 +231,6 @@ int store_roll_up(struct store *store, uint64_t now_ns, struct error *error);
 enum { ROLLUP_WHO = 1, ROLLUP_NAME, ROLLUP_START, ROLLUP_MOUNTS = 3 };
 uint64_t store_rollup_days(int kind);
 
-/* The column step.mpi_incomplete: NULL if MPI-IO was not counted (account NULL); free() it. 0 or
- * -ENOMEM. */
-int store_mpi_incomplete(const struct mpi_account *account, char **ret);
 /* Insert the rows of a step without any. account NULL: MPI-IO was not counted. */
 int store_put_mpi(struct store *store, int64_t step, const struct mpi_account *account,
                   struct error *error);

@@ -6,6 +6,7 @@
 #define U32(field) {#field, SINK_U32, offsetof(struct sink_row, field)}
 #define N(field) {#field, SINK_U64, offsetof(struct sink_row, field)}
 #define B(field) {#field, SINK_BOOL, offsetof(struct sink_row, field)}
+#define USERS(kind, field) offsetof(struct sink_row, users[kind].field)
 /* clang-format on */
 
 const struct sink_column sink_columns[SINK_COLUMNS] = {
@@ -50,6 +51,16 @@ const struct sink_column sink_columns[SINK_COLUMNS] = {
     U32(exit_code),
     U32(exit_signal),
     B(exit_known),
+    T(mpi_incomplete),
+    {"readers", SINK_U64, USERS(IO_READERS, processes)},
+    {"reader_threads", SINK_U64, USERS(IO_READERS, threads)},
+    {"readers_at_least", SINK_BOOL, USERS(IO_READERS, at_least)},
+    {"writers", SINK_U64, USERS(IO_WRITERS, processes)},
+    {"writer_threads", SINK_U64, USERS(IO_WRITERS, threads)},
+    {"writers_at_least", SINK_BOOL, USERS(IO_WRITERS, at_least)},
+    B(rpc_counted),
+    B(rpc_incomplete),
+    B(rpc_shared_at_most),
 };
 
 /* clang-format off */

@@ -90,6 +90,15 @@ static struct json_object *element(struct json_object *document, const char *nam
     return json_object_array_get_idx(array, i);
 }
 
+int rows_histogram_parse(struct json_object *value, uint64_t buckets[IO_BUCKETS])
+{
+    if (!json_object_is_type(value, json_type_array))
+        return value ? -EBADMSG : 0;
+    for (size_t i = 0; i < IO_BUCKETS && i < json_object_array_length(value); i++)
+        buckets[i] = json_object_get_uint64(json_object_array_get_idx(value, i));
+    return 0;
+}
+
 static int field_parse(struct json_object *value, const struct io_field *field,
                        struct io_counter *c)
 {
@@ -101,11 +110,7 @@ static int field_parse(struct json_object *value, const struct io_field *field,
         errnos = json_object_get_string(value);
         return io_errnos_parse(errnos && *errnos ? errnos : NULL, c);
     case IO_FIELD_HISTOGRAM:
-        if (!json_object_is_type(value, json_type_array))
-            return value ? -EBADMSG : 0;
-        for (size_t i = 0; i < IO_BUCKETS && i < json_object_array_length(value); i++)
-            number[i] = json_object_get_uint64(json_object_array_get_idx(value, i));
-        return 0;
+        return rows_histogram_parse(value, number);
     case IO_FIELD_SUM:
     case IO_FIELD_MAX:
         break;
@@ -205,6 +210,40 @@ void sink_io_clear(struct sink_io *io)
 {
     io_account_clear(&io->io);
     timeline_clear(&io->timeline);
+    mpi_account_destroy(io->mpi);
+    free(io->rpc);
+}
+
+/* An empty or missing column: not counted, or by an older release. */
+static int mpi_parse(struct json_object *document, const struct sink_row *row, struct sink_io *io)
+{
+    int r = mpi_incomplete_parse(row->mpi_incomplete, &io->mpi);
+
+    return r == 0 && io->mpi ? rows_parse_mpi(document, io->mpi) : r;
+}
+
+static int rpc_parse(struct json_object *document, const struct sink_row *row, struct sink_io *io)
+{
+    if (!row->rpc_counted)
+        return 0;
+    io->rpc = calloc(1, sizeof(*io->rpc));
+    if (!io->rpc)
+        return -ENOMEM;
+    io->rpc->known = true;
+    io->rpc->incomplete = row->rpc_incomplete;
+    io->rpc->shared_at_most = row->rpc_shared_at_most;
+    return rows_parse_rpc(document, io->rpc);
+}
+
+static int classes_parse(struct json_object *document, const struct sink_row *row,
+                         struct sink_io *io, struct error *error)
+{
+    int r = mpi_parse(document, row, io);
+
+    if (r < 0)
+        return error_errno(error, r, "the MPI-IO of a row");
+    r = rpc_parse(document, row, io);
+    return r < 0 ? error_errno(error, r, "the NFS requests of a row") : 0;
 }
 
 int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,
@@ -223,5 +262,7 @@ int sink_row_parse(struct json_object *document, struct sink_row *ret, struct si
         r = numbers_parse(io_cache_columns, IO_CACHE_COLUMNS, document, &ret->cache, error);
     if (r == 0)
         r = ops_parse(document, io, error);
+    if (r == 0)
+        r = classes_parse(document, ret, io, error);
     return r < 0 ? r : timeline_parse(document, &io->timeline, error);
 }

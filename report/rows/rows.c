@@ -41,8 +41,7 @@ static struct json_object *text_json(const char *text)
     return clean ? json_object_new_string(clean) : NULL;
 }
 
-/* The store and the sinks have signed 64-bit numbers. */
-static struct json_object *number_json(uint64_t number)
+struct json_object *rows_number_json(uint64_t number)
 {
     return json_object_new_int64(number > INT64_MAX ? INT64_MAX : (int64_t)number);
 }
@@ -57,14 +56,14 @@ static struct json_object *column_json(const struct sink_column *column, const s
     case SINK_U32:
         return json_object_new_int64(*(const uint32_t *)p);
     case SINK_U64:
-        return number_json(*(const uint64_t *)p);
+        return rows_number_json(*(const uint64_t *)p);
     case SINK_BOOL:
         return json_object_new_int(*(const bool *)p);
     }
     return NULL;
 }
 
-static struct json_object *histogram_json(struct tree *tree, const uint64_t buckets[IO_BUCKETS])
+struct json_object *rows_histogram_json(struct tree *tree, const uint64_t buckets[IO_BUCKETS])
 {
     struct json_object *array = tree_array(tree);
     size_t n = IO_BUCKETS;
@@ -72,7 +71,7 @@ static struct json_object *histogram_json(struct tree *tree, const uint64_t buck
     while (n && !buckets[n - 1])
         n--;
     for (size_t i = 0; i < n; i++)
-        tree_add(tree, array, number_json(buckets[i]));
+        tree_add(tree, array, rows_number_json(buckets[i]));
     return array;
 }
 
@@ -92,7 +91,7 @@ static struct json_object *errnos_object(struct tree *tree, const struct io_coun
 
     for (size_t i = 0; i < c->n_errnos; i++)
         tree_put(tree, object, io_errno_name(c->errnos[i].code, buf),
-                 number_json(c->errnos[i].count));
+                 rows_number_json(c->errnos[i].count));
     return object;
 }
 
@@ -105,12 +104,12 @@ field_json(struct tree *tree, const struct io_field *field, const struct io_coun
     case IO_FIELD_ERRNOS:
         return errnos(tree, c);
     case IO_FIELD_HISTOGRAM:
-        return histogram_json(tree, io_field_of(field, c));
+        return rows_histogram_json(tree, io_field_of(field, c));
     case IO_FIELD_SUM:
     case IO_FIELD_MAX:
         break;
     }
-    return number_json(*io_field_of(field, c));
+    return rows_number_json(*io_field_of(field, c));
 }
 
 /* `job`: the same mount in the sums of the job; NULL: none, its peaks are 0. */
@@ -122,7 +121,7 @@ static struct json_object *peak_json(const struct sink_peak *column, const struc
 
     if (of)
         memcpy(&peak, (const char *)&of->peaks[op] + column->offset, sizeof(peak));
-    return number_json(peak);
+    return rows_number_json(peak);
 }
 
 /* Arrays of the same length, side by side: op, op_requests, ... */
@@ -162,7 +161,7 @@ static struct json_object *bins_json(struct tree *tree, const struct timeline *t
     unsigned n = timeline_length(t, kind);
 
     for (unsigned i = 0; i < n; i++)
-        tree_add(tree, array, number_json(*timeline_number(&t->bins[i], kind)));
+        tree_add(tree, array, rows_number_json(*timeline_number(&t->bins[i], kind)));
     return array;
 }
 
@@ -172,8 +171,8 @@ static void put_timeline(struct tree *tree, struct json_object *root, const stru
 
     if (timeline_is_empty(t))
         return;
-    tree_put(tree, root, "timeline_start_s", number_json(t->start_s));
-    tree_put(tree, root, "timeline_width_s", number_json(t->width_s));
+    tree_put(tree, root, "timeline_start_s", rows_number_json(t->start_s));
+    tree_put(tree, root, "timeline_width_s", rows_number_json(t->width_s));
     for (enum timeline_kind kind = 0; kind < TIMELINE_NUMBERS; kind++) {
         (void)snprintf(name, sizeof(name), "timeline_%s", timeline_kind_name(kind));
         tree_put(tree, root, name, bins_json(tree, t, kind));
@@ -260,7 +259,7 @@ static struct json_object *action_json(struct tree *tree, const struct sink_row 
         tree_put_text(tree, meta, "_index", options->index);
     tree_put(tree, meta, "_id", id_json(row));
     if (!strcmp(options->action, "index")) {
-        tree_put(tree, meta, "version", number_json(row->version));
+        tree_put(tree, meta, "version", rows_number_json(row->version));
         tree_put_text(tree, meta, "version_type", "external_gte");
     }
     tree_put(tree, action, options->action, meta);
@@ -275,8 +274,10 @@ static void print_json(struct tree *tree, FILE *out, struct json_object *object)
     tree->failed |= !text || fprintf(out, "%s\n", text) < 0;
 }
 
-static int row_write(FILE *out, const struct sink_row *row, const struct io_mount *m,
-                     const struct io_mount *job, const struct sink_row_options *options)
+/* `m` may be NULL: the step used no mount. `job`: the same mount in the sums of the job. */
+static int row_write(FILE *out, const struct sink_row *row, const struct step_account *step,
+                     const struct io_mount *m, const struct io_mount *job,
+                     const struct sink_row_options *options)
 {
     struct tree tree = {false};
     struct json_object *root = tree_object(&tree), *action = NULL;
@@ -285,10 +286,12 @@ static int row_write(FILE *out, const struct sink_row *row, const struct io_moun
         tree_put(&tree, root, sink_columns[i].name, column_json(&sink_columns[i], row));
     for (size_t i = 0; i < IO_SUM_COLUMNS; i++)
         tree_put(&tree, root, io_sum_columns[i].name,
-                 number_json(io_column_of(&io_sum_columns[i], &row->sums)));
+                 rows_number_json(io_column_of(&io_sum_columns[i], &row->sums)));
     for (size_t i = 0; i < IO_CACHE_COLUMNS; i++)
         tree_put(&tree, root, io_cache_columns[i].name,
-                 number_json(io_column_of(&io_cache_columns[i], &row->cache)));
+                 rows_number_json(io_column_of(&io_cache_columns[i], &row->cache)));
+    rows_put_mpi(&tree, root, options->format, step->mpi);
+    rows_put_rpc(&tree, root, options->format, m ? m->rpc : NULL);
     if (options->format == SINK_BULK) {
         put_timestamp(&tree, root, row->tagged_at_ns);
         put_ops_objects(&tree, root, m, job);
@@ -307,7 +310,7 @@ static int row_write(FILE *out, const struct sink_row *row, const struct io_moun
 }
 
 struct texts {
-    char *job_incomplete, *incomplete, *unsupported;
+    char *job_incomplete, *incomplete, *unsupported, *mpi_incomplete;
     char step[16];
 };
 
@@ -316,6 +319,7 @@ static void texts_clear(struct texts *texts)
     free(texts->job_incomplete);
     free(texts->incomplete);
     free(texts->unsupported);
+    free(texts->mpi_incomplete);
 }
 
 static int texts_make(const struct job_account *job, struct texts *texts)
@@ -325,7 +329,8 @@ static int texts_make(const struct job_account *job, struct texts *texts)
     (void)step_format(step->step, texts->step);
     if (completeness_text(&job->completeness, &texts->job_incomplete) < 0 ||
         completeness_text(&step->completeness, &texts->incomplete) < 0 ||
-        io_ops_text(job->unsupported, &texts->unsupported) < 0)
+        io_ops_text(job->unsupported, &texts->unsupported) < 0 ||
+        mpi_incomplete_text(step->mpi, &texts->mpi_incomplete) < 0)
         return -ENOMEM;
     return 0;
 }
@@ -372,6 +377,7 @@ static struct sink_row row_of_step(const struct job_account *job, uint64_t versi
         .elapsed_ns = step->elapsed_ns,
         .longest_wait_ns = step->longest_wait_ns,
         .lost = step->completeness.lost,
+        .mpi_incomplete = texts->mpi_incomplete,
     };
 }
 
@@ -384,6 +390,10 @@ static void row_set_mount(struct sink_row *row, const struct io_mount *m)
     row->labelled = m->labelled;
     row->sums = io_account_sums(&m->io);
     row->cache = m->cache;
+    memcpy(row->users, m->users, sizeof(row->users));
+    row->rpc_counted = m->rpc != NULL;
+    row->rpc_incomplete = m->rpc && m->rpc->incomplete;
+    row->rpc_shared_at_most = m->rpc && m->rpc->shared_at_most;
 }
 
 static const struct io_mount *find_mount(const struct io_mounts *mounts, const struct io_mount *m)
@@ -402,7 +412,8 @@ int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
                    const struct sink_row_options *options, unsigned *rows)
 {
     struct texts texts CLEANUP(texts_clear) = {0};
-    const struct io_mounts *mounts = &job->steps[0].mounts;
+    const struct step_account *step = &job->steps[0];
+    const struct io_mounts *mounts = &step->mounts;
     struct sink_row row;
     int r = texts_make(job, &texts);
 
@@ -411,12 +422,12 @@ int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
     row = row_of_step(job, version, &texts);
     *rows = mounts->n ? (unsigned)mounts->n : 1;
     if (!mounts->n)
-        return row_write(out, &row, NULL, NULL, options);
+        return row_write(out, &row, step, NULL, NULL, options);
     for (size_t i = 0; i < mounts->n && r == 0; i++) {
         const struct io_mount *m = &mounts->items[i];
 
         row_set_mount(&row, m);
-        r = row_write(out, &row, m, find_mount(&job->mounts, m), options);
+        r = row_write(out, &row, step, m, find_mount(&job->mounts, m), options);
     }
     return r;
 }

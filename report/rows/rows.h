@@ -16,8 +16,9 @@
 struct json_object;
 
 /* The formats, and their words in jobio.conf.
- * SINK_CLICKHOUSE: JSONEachRow; the operations, and the time line, in arrays.
- * SINK_BULK: Elasticsearch's _bulk; the operations in objects, a line of action before each row. */
+ * SINK_CLICKHOUSE: JSONEachRow; the operations, classes and the time line in arrays.
+ * SINK_BULK: Elasticsearch's _bulk; the operations and classes in objects, a line of action before
+ * each row. */
 #define SINK_FORMATS(FORMAT)              \
     FORMAT(SINK_CLICKHOUSE, "clickhouse") \
     FORMAT(SINK_BULK, "bulk")
@@ -34,7 +35,7 @@ enum sink_format { SINK_FORMATS(SINK_FORMAT_ENUM) };
 int sink_format_parse(const char *text);
 const char *sink_format_name(enum sink_format format);
 
-/* A row without its operations and time line. Strings are borrowed; NULL is written as "". */
+/* A row without its operations, classes and time line. Strings are borrowed; NULL is written as "". */
 struct sink_row {
     const char *cluster, *node, *mount, *fstype, *source;
     uint32_t jobid, restart, het, step;
@@ -52,6 +53,9 @@ struct sink_row {
     const char *step_name, *state, *incomplete;
     uint32_t folded;
     uint64_t elapsed_ns, longest_wait_ns, lost;
+    const char *mpi_incomplete; /* as in the store: "": not counted; "[]": nothing is missing */
+    struct io_users users[IO_USER_KINDS];
+    bool rpc_counted, rpc_incomplete, rpc_shared_at_most;
     struct io_sums sums;
     struct io_cache cache;
 };
@@ -67,11 +71,13 @@ struct sink_row_options {
 int sink_row_write(FILE *out, const struct job_account *job, uint64_t version,
                    const struct sink_row_options *options, unsigned *rows);
 
-/* The operations and the time line of a row. */
+/* The operations, classes and the time line of a row. */
 struct sink_io {
     struct io_account io;
     struct io_peak step_peaks[IO_OP_COUNT], job_peaks[IO_OP_COUNT];
     struct timeline timeline;
+    struct mpi_account *mpi; /* owned; NULL: not counted */
+    struct rpc_account *rpc; /* owned; NULL: not NFS, or not counted */
 };
 void sink_io_clear(struct sink_io *io);
 

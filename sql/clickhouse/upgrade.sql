@@ -26,5 +26,53 @@ ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS slurm_state String AFTER timeline_
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_code UInt32 AFTER slurm_state;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_signal UInt32 AFTER exit_code;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS exit_known UInt8 AFTER exit_signal;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_incomplete String AFTER exit_known;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS readers UInt64 AFTER mpi_incomplete;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS reader_threads UInt64 AFTER readers;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS readers_at_least UInt8 AFTER reader_threads;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS writers UInt64 AFTER readers_at_least;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS writer_threads UInt64 AFTER writers;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS writers_at_least UInt8 AFTER writer_threads;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_counted UInt8 AFTER writers_at_least;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_incomplete UInt8 AFTER rpc_counted;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_at_most UInt8 AFTER rpc_incomplete;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi Array(String) AFTER rpc_shared_at_most;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_calls Array(UInt64) AFTER mpi;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_errors Array(UInt64) AFTER mpi_calls;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_time_ns Array(UInt64) AFTER mpi_errors;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_bytes Array(UInt64) AFTER mpi_time_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_requested_bytes Array(UInt64) AFTER mpi_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_unknown_calls Array(UInt64)
+    AFTER mpi_requested_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_size_log2 Array(Array(UInt64))
+    AFTER mpi_unknown_calls;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS mpi_latency_log2 Array(Array(UInt64))
+    AFTER mpi_size_log2;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc Array(String) AFTER mpi_latency_log2;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_calls Array(UInt64) AFTER rpc;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_errors Array(UInt64) AFTER rpc_calls;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_retransmissions Array(UInt64) AFTER rpc_errors;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_sent_bytes Array(UInt64)
+    AFTER rpc_retransmissions;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_received_bytes Array(UInt64) AFTER rpc_sent_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_queued_ns Array(UInt64) AFTER rpc_received_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_server_ns Array(UInt64) AFTER rpc_queued_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_time_ns Array(UInt64) AFTER rpc_server_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared Array(String) AFTER rpc_time_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_calls Array(UInt64) AFTER rpc_shared;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_errors Array(UInt64)
+    AFTER rpc_shared_calls;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_retransmissions Array(UInt64)
+    AFTER rpc_shared_errors;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_sent_bytes Array(UInt64)
+    AFTER rpc_shared_retransmissions;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_received_bytes Array(UInt64)
+    AFTER rpc_shared_sent_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_queued_ns Array(UInt64)
+    AFTER rpc_shared_received_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_server_ns Array(UInt64)
+    AFTER rpc_shared_queued_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_time_ns Array(UInt64)
+    AFTER rpc_shared_server_ns;
 DROP TABLE IF EXISTS jobio.v_job;
 DROP TABLE IF EXISTS jobio.v_row;

@@ -25,6 +25,13 @@ SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, so
        op_latency_log2, op_errno, timeline_start_s, timeline_width_s, timeline_read_bytes,
        timeline_write_bytes, timeline_meta_requests, timeline_wait_ns, timeline_longest_wait_ns,
        slurm_state, exit_code, exit_signal, exit_known,
+       mpi_incomplete, readers, reader_threads, readers_at_least, writers, writer_threads,
+       writers_at_least, rpc_counted, rpc_incomplete, rpc_shared_at_most, mpi, mpi_calls,
+       mpi_errors, mpi_time_ns, mpi_bytes, mpi_requested_bytes, mpi_unknown_calls, mpi_size_log2,
+       mpi_latency_log2, rpc, rpc_calls, rpc_errors, rpc_retransmissions, rpc_sent_bytes,
+       rpc_received_bytes, rpc_queued_ns, rpc_server_ns, rpc_time_ns, rpc_shared, rpc_shared_calls,
+       rpc_shared_errors, rpc_shared_retransmissions, rpc_shared_sent_bytes,
+       rpc_shared_received_bytes, rpc_shared_queued_ns, rpc_shared_server_ns, rpc_shared_time_ns,
        arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
     SELECT cluster, jobid, restart, later FROM (
@@ -177,3 +184,54 @@ FROM (
     WHERE mount != ''
     GROUP BY cluster, jobid, restart, holder, mount, fstype, source, private
 );
+
+-- The calls of MPI-IO of each step. All rows of a step repeat them: the newest one counts.
+CREATE VIEW IF NOT EXISTS jobio.v_step_mpi AS
+SELECT cluster, jobid, restart, user, if(het_ = 4294967294, NULL, het_) AS het, step_ AS step, node,
+       class_ AS class, calls_ AS calls, errors_ AS errors, bytes_ AS bytes,
+       requested_bytes_ AS requested_bytes, unknown_calls_ AS unknown_calls,
+       time_ns_ / 1e9 AS time_s, incomplete_ AS incomplete
+FROM (
+    SELECT cluster, jobid, restart, user, het AS het_, step_name AS step_, node,
+           mpi_incomplete AS incomplete_, class_, calls_, errors_, bytes_, requested_bytes_,
+           unknown_calls_, time_ns_
+    FROM (
+        SELECT *
+        FROM jobio.io FINAL
+        WHERE notEmpty(mpi)
+        ORDER BY version DESC
+        LIMIT 1 BY cluster, jobid, restart, het, step, node, tagged_at_ns
+    )
+    ARRAY JOIN mpi AS class_, mpi_calls AS calls_, mpi_errors AS errors_, mpi_bytes AS bytes_,
+               mpi_requested_bytes AS requested_bytes_, mpi_unknown_calls AS unknown_calls_,
+               mpi_time_ns AS time_ns_
+);
+
+-- The same as sums over the job.
+CREATE VIEW IF NOT EXISTS jobio.v_job_mpi AS
+SELECT cluster, jobid, restart, user_ AS user, class_ AS class, calls__ AS calls,
+       errors__ AS errors, bytes__ AS bytes, requested_bytes__ AS requested_bytes,
+       unknown_calls__ AS unknown_calls, time_ns__ / 1e9 AS time_s,
+       (expected_ > 0) AND (nodes_ >= expected_) AND (missing_ = 0) AS complete
+FROM (
+    SELECT cluster, jobid, restart, holder, class_, sum(calls_) AS calls__,
+           sum(errors_) AS errors__, sum(bytes_) AS bytes__,
+           sum(requested_bytes_) AS requested_bytes__, sum(unknown_calls_) AS unknown_calls__,
+           sum(time_ns_) AS time_ns__
+    FROM (
+        SELECT *
+        FROM jobio.v_row
+        WHERE notEmpty(mpi)
+        ORDER BY version DESC
+        LIMIT 1 BY cluster, jobid, restart, het, step, node, tagged_at_ns
+    )
+    ARRAY JOIN mpi AS class_, mpi_calls AS calls_, mpi_errors AS errors_, mpi_bytes AS bytes_,
+               mpi_requested_bytes AS requested_bytes_, mpi_unknown_calls AS unknown_calls_,
+               mpi_time_ns AS time_ns_
+    GROUP BY cluster, jobid, restart, holder, class_
+) ANY LEFT JOIN (
+    SELECT cluster, jobid, restart, holder, max(user) AS user_, max(nodes_expected) AS expected_,
+           uniqExact(node) AS nodes_, countIf(mpi_incomplete NOT IN ('', '[]')) AS missing_
+    FROM jobio.v_row
+    GROUP BY cluster, jobid, restart, holder
+) USING (cluster, jobid, restart, holder);

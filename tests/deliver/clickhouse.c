@@ -178,8 +178,7 @@ static void leave_out(const struct clickhouse *server, char *sql)
         memset(at + strlen("ADD COLUMN"), ' ', strlen(words));
 }
 
-/* Without comment lines. */
-static char *read_sql(const char *file)
+char *clickhouse_sql(const char *file)
 {
     const char *source = getenv("srcdir");
     char path[512], line[1024], *text = NULL;
@@ -200,7 +199,7 @@ static char *read_sql(const char *file)
 
 void clickhouse_run(const struct clickhouse *server, const char *file)
 {
-    char *text = read_sql(file), *rest = text, *end;
+    char *text = clickhouse_sql(file), *rest = text, *end;
 
     for (; (end = strstr(rest, ";\n")); rest = end + 2) {
         *end = '\0';

@@ -28,6 +28,8 @@ void clickhouse_remove(struct clickhouse *server);
 /* The answer to one statement, malloc'd; fails the test if the status is not 200. */
 char *clickhouse_ask(const struct clickhouse *server, const char *sql);
 void clickhouse_do(const struct clickhouse *server, const char *sql);
+/* The text of a file in sql/clickhouse without comment lines, malloc'd. */
+char *clickhouse_sql(const char *file);
 /* Run all statements of a file in sql/clickhouse. */
 void clickhouse_run(const struct clickhouse *server, const char *file);
 /* Make the database jobio with its empty table and views. */

@@ -54,6 +54,7 @@ void rig_put_odd_jobs(void)
         step_account_clear(&step);
         step_make(&step, STEP_FOLDED, job->start_ns, run + 7);
         step.folded = 12;
+        step_add_mpi(&step, run + 2);
         step.completeness.lost = 3;
         assert_int_equal(completeness_add(&step.completeness, "map-full", 2, 1u << IO_READ), 0);
         assert_ok(store_put_step(opened, &job->key, &step, true, &error), error);
@@ -86,26 +87,18 @@ void rig_put_state(uint32_t jobid, enum slurm_state state)
 
 void rig_make_old_table(void)
 {
-    static const char *const newer[] = {"array_job",
-                                        "array_task",
-                                        "op_sequential_requests",
-                                        "op_random_requests",
-                                        "timeline_start_s",
-                                        "timeline_width_s",
-                                        "timeline_read_bytes",
-                                        "timeline_write_bytes",
-                                        "timeline_meta_requests",
-                                        "timeline_wait_ns",
-                                        "timeline_longest_wait_ns",
-                                        "slurm_state",
-                                        "exit_code",
-                                        "exit_signal",
-                                        "exit_known"};
-    char sql[128];
+    _free_ char *text = clickhouse_sql("upgrade.sql");
+    static const char before[] = "ADD COLUMN IF NOT EXISTS ";
+    char sql[4096] = "ALTER TABLE jobio.io";
+    size_t size = strlen(sql);
 
-    clickhouse_do(&rig_server, "DROP TABLE jobio.v_row");
-    for (size_t i = 0; i < ARRAY_SIZE(newer); i++) {
-        (void)snprintf(sql, sizeof(sql), "ALTER TABLE jobio.io DROP COLUMN %s", newer[i]);
-        clickhouse_do(&rig_server, sql);
+    for (const char *p = text; (p = strstr(p, before));) {
+        p += strlen(before);
+        size += (size_t)snprintf(sql + size, sizeof(sql) - size, " DROP COLUMN %.*s,",
+                                 (int)strcspn(p, " "), p);
+        assert_true(size < sizeof(sql));
     }
+    sql[size - 1] = '\0';
+    clickhouse_do(&rig_server, "DROP TABLE jobio.v_row");
+    clickhouse_do(&rig_server, sql);
 }

@@ -80,11 +80,13 @@ static void assert_same_columns(const char *view)
     assert_string_equal(stored, told);
 }
 
+#define MPI_NUMBERS "calls, errors, bytes, requested_bytes, unknown_calls"
 #define SUMS "read_bytes, read_requests, write_bytes, write_requests, meta_requests, errors"
 
 static void test_views_agree(void **state)
 {
-    static const char *const views[] = {"v_job", "v_step", "v_step_io", "v_job_io", "v_job_mount"};
+    static const char *const views[] = {"v_job",       "v_step",     "v_step_io", "v_job_io",
+                                        "v_job_mount", "v_step_mpi", "v_job_mpi"};
 
     (void)state;
     feed_put(1, 0, 5, NULL);
@@ -139,6 +141,18 @@ static void test_views_agree(void **state)
                 "jobid, user, mount, fstype, read_bytes, write_bytes, requests, errors,"
                 " toUInt64(round(wait_s * 1e9))",
                 "jobid, mount, requests");
+    assert_same("v_step_mpi",
+                "jobid, user, ifnull(het, 'none'), step, node, class, " MPI_NUMBERS
+                ", CAST(round(time_s * 1e9) AS INTEGER), incomplete",
+                "jobid, user, ifnull(toString(het), 'none'), step, node, class, " MPI_NUMBERS
+                ", toUInt64(round(time_s * 1e9)), incomplete",
+                "jobid, step, class, calls");
+    assert_same("v_job_mpi",
+                "jobid, restart, user, class, " MPI_NUMBERS
+                ", CAST(round(time_s * 1e9) AS INTEGER), complete",
+                "jobid, restart, user, class, " MPI_NUMBERS
+                ", toUInt64(round(time_s * 1e9)), complete",
+                "jobid, class, calls");
     rig_assert_answer("SELECT sumArray(op_requests) FROM jobio.io FINAL WHERE jobid = 3", "304\n");
 }
 

@@ -187,6 +187,7 @@ static void put_all(void)
 static const char *const answered[] = {
     "job 1 @ --json --steps",
     "job 1 @ --full",
+    "job 1 @ --mpi",
     "job 2 @",
     "job 5 @ --all --json --steps",
     "job 5 @",

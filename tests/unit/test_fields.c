@@ -245,6 +245,75 @@ static void test_sink_row(void **state)
     json_object_put(document);
 }
 
+static void set_numbers(uint64_t *numbers, size_t n, uint64_t *next)
+{
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = (*next)++;
+}
+
+/* A job whose step has different numbers in all classes of MPI-IO and NFS requests. */
+static struct job_account *make_classes(void)
+{
+    struct job_account *job = make_job();
+    struct step_account *step = &job->steps[0];
+    uint64_t next = 1;
+
+    step_add_mpi(step, 1);
+    step_add_rpc(step);
+    step_add_users(step);
+    set_numbers((uint64_t *)step->mpi->classes, sizeof(step->mpi->classes) / 8, &next);
+    set_numbers((uint64_t *)step->mounts.items[0].rpc->own,
+                sizeof(step->mounts.items[0].rpc->own) / 8, &next);
+    set_numbers((uint64_t *)step->mounts.items[0].rpc->shared,
+                sizeof(step->mounts.items[0].rpc->shared) / 8, &next);
+    return job;
+}
+
+static void test_classes_of_a_row(void **state)
+{
+    _job_ *job = make_classes();
+    const struct step_account *step = &job->steps[0];
+    const struct io_mount *m = &step->mounts.items[0];
+    _free_ char *text = write_row(job, SINK_CLICKHOUSE);
+    struct json_object *document = json_tokener_parse(text);
+    struct sink_io io CLEANUP(sink_io_clear) = {0};
+    struct sink_row row;
+    struct error error;
+
+    (void)state;
+    assert_ok(sink_row_parse(document, &row, &io, &error), error);
+    assert_memory_equal(io.mpi->classes, step->mpi->classes, sizeof(io.mpi->classes));
+    assert_int_equal(io.mpi->completeness.n, 1);
+    assert_string_equal(io.mpi->completeness.items[0].cause, MPI_CAUSE_LATE);
+    assert_memory_equal(io.rpc->own, m->rpc->own, sizeof(io.rpc->own));
+    assert_memory_equal(io.rpc->shared, m->rpc->shared, sizeof(io.rpc->shared));
+    assert_true(io.rpc->known && io.rpc->incomplete && !io.rpc->shared_at_most);
+    for (int kind = 0; kind < IO_USER_KINDS; kind++) {
+        assert_int_equal(row.users[kind].processes, m->users[kind].processes);
+        assert_int_equal(row.users[kind].threads, m->users[kind].threads);
+        assert_int_equal(row.users[kind].at_least, m->users[kind].at_least);
+    }
+    json_object_put(document);
+}
+
+/* Of a newer release: an MPI-IO class is left out, a class of requests is one of the others. */
+static void test_unknown_classes_of_a_row(void **state)
+{
+    struct json_object *document = json_tokener_parse(
+        "{\"op\":[],\"mpi_incomplete\":\"[]\",\"mpi\":[\"later\",\"open\"],\"mpi_calls\":[7,8],"
+        "\"rpc_counted\":1,\"rpc\":[\"later\",\"other\"],\"rpc_calls\":[1,2]}");
+    struct sink_io io CLEANUP(sink_io_clear) = {0};
+    struct sink_row row;
+    struct error error;
+
+    (void)state;
+    assert_ok(sink_row_parse(document, &row, &io, &error), error);
+    assert_int_equal(io.mpi->completeness.n, 0);
+    assert_int_equal(io.mpi->classes[MPI_OPEN].calls, 8);
+    assert_int_equal(io.rpc->own[RPC_OTHER].calls, 3);
+    json_object_put(document);
+}
+
 static void assert_time_line_survives(struct job_account *job)
 {
     const struct timeline *t = &job->steps[0].mounts.items[0].timeline;
@@ -281,7 +350,7 @@ static void test_time_line_of_a_row(void **state)
 static void test_clickhouse_columns(void **state)
 {
     const char *srcdir = getenv("srcdir");
-    _job_ *job = make_job();
+    _job_ *job = make_classes();
     _free_ char *text = write_row(job, SINK_CLICKHOUSE);
     struct json_object *document = json_tokener_parse(text);
     char path[512], schema[32768] = "";
@@ -320,6 +389,25 @@ static void test_bulk(void **state)
         if (io_field_is_number(&io_fields[i]))
             assert_int_equal(json_object_get_uint64(value), number_of(IO_WRITE, i, 0));
     }
+    json_object_put(document);
+}
+
+static void test_classes_of_a_document(void **state)
+{
+    _job_ *job = make_classes();
+    _free_ char *text = write_row(job, SINK_BULK);
+    struct json_object *document = json_tokener_parse(strchr(text, '\n') + 1), *all, *one, *value;
+
+    (void)state;
+    assert_true(json_object_object_get_ex(document, "rpc_shared", &all));
+    assert_true(json_object_object_get_ex(all, "getattr", &one));
+    assert_true(json_object_object_get_ex(one, "server_ns", &value));
+    assert_int_equal(json_object_get_uint64(value),
+                     job->steps[0].mounts.items[0].rpc->shared[RPC_GETATTR].server_ns);
+    assert_true(json_object_object_get_ex(document, "mpi", &all));
+    assert_true(json_object_object_get_ex(all, "write_all", &one));
+    assert_true(json_object_object_get_ex(one, "size_log2", &value));
+    assert_int_equal(json_object_array_length(value), IO_BUCKETS);
     json_object_put(document);
 }
 
@@ -458,9 +546,12 @@ int main(void)
         STORE_TEST(test_store_columns_have_their_names),
         STORE_TEST(test_node_totals),
         cmocka_unit_test(test_sink_row),
+        cmocka_unit_test(test_classes_of_a_row),
+        cmocka_unit_test(test_unknown_classes_of_a_row),
         cmocka_unit_test(test_time_line_of_a_row),
         cmocka_unit_test(test_clickhouse_columns),
         cmocka_unit_test(test_bulk),
+        cmocka_unit_test(test_classes_of_a_document),
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_advice),

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The classes of MPI-IO and of NFS requests in rows, both ways. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/rows/rows_impl.h"
+#include "common/cleanup.h"
+#include "common/tree.h"
+
+/* A number of a class, or its histogram. */
+struct class_field {
+    const char *name;
+    size_t offset; /* in the counter */
+    bool is_histogram;
+};
+
+/* clang-format off */
+#define MPI_NUMBER(member) {#member, offsetof(struct mpi_counter, member), false},
+#define MPI_HISTOGRAM(member) {#member, offsetof(struct mpi_counter, member), true}
+#define RPC_NUMBER(member) {#member, offsetof(struct rpc_counter, member), false},
+/* clang-format on */
+
+static const struct class_field mpi_fields[] = {MPI_SUMS(MPI_NUMBER) MPI_HISTOGRAM(size_log2),
+                                                MPI_HISTOGRAM(latency_log2)};
+static const struct class_field rpc_fields[] = {RPC_SUMS(RPC_NUMBER)};
+
+#define COLUMN_NAME 48
+
+/* What counts classes: its name is the column of their names, and the prefix of the others. */
+struct class_kind {
+    const char *name;
+    const struct class_field *fields;
+    size_t n_fields;
+};
+static const struct class_kind mpi_kind = {"mpi", mpi_fields, ARRAY_SIZE(mpi_fields)};
+static const struct class_kind rpc_kind = {"rpc", rpc_fields, ARRAY_SIZE(rpc_fields)};
+static const struct class_kind shared_kind = {"rpc_shared", rpc_fields, ARRAY_SIZE(rpc_fields)};
+
+static const char *column_name(const struct class_kind *kind, size_t field, char buf[COLUMN_NAME])
+{
+    (void)snprintf(buf, COLUMN_NAME, "%s_%s", kind->name, kind->fields[field].name);
+    return buf;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct named_counter {
+    const char *name;
+    const void *counter;
+};
+
+static struct json_object *field_json(struct tree *tree, const struct class_field *field,
+                                      const void *counter)
+{
+    const uint64_t *numbers = (const void *)((const char *)counter + field->offset);
+
+    return field->is_histogram ? rows_histogram_json(tree, numbers) : rows_number_json(*numbers);
+}
+
+/* Arrays of the same length, side by side: mpi, mpi_calls, ... */
+static void put_arrays(struct tree *tree, struct json_object *root, const struct class_kind *kind,
+                       const struct named_counter *items, size_t n)
+{
+    struct json_object *names = tree_array(tree);
+    char name[COLUMN_NAME];
+
+    for (size_t i = 0; i < n; i++)
+        tree_add_text(tree, names, items[i].name);
+    tree_put(tree, root, kind->name, names);
+    for (size_t k = 0; k < kind->n_fields; k++) {
+        struct json_object *array = tree_array(tree);
+
+        for (size_t i = 0; i < n; i++)
+            tree_add(tree, array, field_json(tree, &kind->fields[k], items[i].counter));
+        tree_put(tree, root, column_name(kind, k, name), array);
+    }
+}
+
+/* {"write_all":{"calls":..},..} */
+static void put_objects(struct tree *tree, struct json_object *root, const struct class_kind *kind,
+                        const struct named_counter *items, size_t n)
+{
+    struct json_object *all = tree_object(tree);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *one = tree_object(tree);
+
+        for (size_t k = 0; k < kind->n_fields; k++)
+            tree_put(tree, one, kind->fields[k].name,
+                     field_json(tree, &kind->fields[k], items[i].counter));
+        tree_put(tree, all, items[i].name, one);
+    }
+    tree_put(tree, root, kind->name, all);
+}
+
+static void put_classes(struct tree *tree, struct json_object *root, enum sink_format format,
+                        const struct class_kind *kind, const struct named_counter *items, size_t n)
+{
+    if (!n)
+        return;
+    if (format == SINK_BULK)
+        put_objects(tree, root, kind, items, n);
+    else
+        put_arrays(tree, root, kind, items, n);
+}
+
+void rows_put_mpi(struct tree *tree, struct json_object *root, enum sink_format format,
+                  const struct mpi_account *account)
+{
+    struct named_counter items[MPI_CLASS_COUNT];
+    size_t n = 0;
+
+    for (int i = 0; account && i < MPI_CLASS_COUNT; i++)
+        if (account->classes[i].calls)
+            items[n++] = (struct named_counter){mpi_class_name(i), &account->classes[i]};
+    put_classes(tree, root, format, &mpi_kind, items, n);
+}
+
+static void put_requests(struct tree *tree, struct json_object *root, enum sink_format format,
+                         const struct class_kind *kind, const struct rpc_counter *classes)
+{
+    struct named_counter items[RPC_CLASS_COUNT];
+    size_t n = 0;
+
+    for (int i = 0; i < RPC_CLASS_COUNT; i++)
+        if (!rpc_counter_is_empty(&classes[i]))
+            items[n++] = (struct named_counter){rpc_class_name(i), &classes[i]};
+    put_classes(tree, root, format, kind, items, n);
+}
+
+void rows_put_rpc(struct tree *tree, struct json_object *root, enum sink_format format,
+                  const struct rpc_account *account)
+{
+    if (!account)
+        return;
+    put_requests(tree, root, format, &rpc_kind, account->own);
+    put_requests(tree, root, format, &shared_kind, account->shared);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Column NAME if it is an array, else NULL. */
+static struct json_object *array_of(struct json_object *document, const char *name)
+{
+    struct json_object *array;
+
+    return json_object_object_get_ex(document, name, &array) &&
+                   json_object_is_type(array, json_type_array)
+               ? array
+               : NULL;
+}
+
+/* The counter at index i of the arrays; what is not there is 0. 0 or -EBADMSG. */
+static int counter_parse(struct json_object *document, const struct class_kind *kind, size_t i,
+                         void *counter)
+{
+    char name[COLUMN_NAME];
+    int r = 0;
+
+    for (size_t k = 0; k < kind->n_fields && r == 0; k++) {
+        struct json_object *array = array_of(document, column_name(kind, k, name));
+        struct json_object *value = array ? json_object_array_get_idx(array, i) : NULL;
+        uint64_t *numbers = (void *)((char *)counter + kind->fields[k].offset);
+
+        if (kind->fields[k].is_histogram)
+            r = rows_histogram_parse(value, numbers);
+        else
+            *numbers = json_object_get_uint64(value);
+    }
+    return r;
+}
+
+/* The class at index i; "" after the last one. */
+static const char *class_at(struct json_object *document, const struct class_kind *kind, size_t i)
+{
+    struct json_object *names = array_of(document, kind->name);
+    const char *name = names ? json_object_get_string(json_object_array_get_idx(names, i)) : NULL;
+
+    return name ? name : "";
+}
+
+/* Ignores classes of a newer version. */
+int rows_parse_mpi(struct json_object *document, struct mpi_account *account)
+{
+    const char *name;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && *(name = class_at(document, &mpi_kind, i)); i++) {
+        int class = mpi_class_parse(name);
+
+        if (class >= 0)
+            r = counter_parse(document, &mpi_kind, i, &account->classes[class]);
+    }
+    return r;
+}
+
+/* Classes of a newer version are added to the others. */
+static int parse_requests(struct json_object *document, const struct class_kind *kind,
+                          struct rpc_counter *classes)
+{
+    const char *name;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && *(name = class_at(document, kind, i)); i++) {
+        struct rpc_counter counter = {0};
+        int class = rpc_class_parse(name);
+
+        r = counter_parse(document, kind, i, &counter);
+        rpc_counter_add(&classes[class < 0 ? RPC_OTHER : class], &counter);
+    }
+    return r;
+}
+
+int rows_parse_rpc(struct json_object *document, struct rpc_account *account)
+{
+    int r = parse_requests(document, &rpc_kind, account->own);
+
+    return r < 0 ? r : parse_requests(document, &shared_kind, account->shared);
+}
