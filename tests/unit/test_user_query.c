@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Queries of users on another host: who asks, what may be asked, and what the answer has. */
+#define _GNU_SOURCE /* memfd_create */
 #include "tests/unit/node_pair.h"
 
 #include <stdio.h>
@@ -14,31 +15,45 @@
 
 #define NOBODY 65534
 
-/* What another process has got. */
+/* What another process has got, in memory that it shares. */
 struct result {
     int rc, applied, cut, done;
     char text[256], error[512];
 };
 static struct result *result;
+static int result_fd = -1;
 static char url[64];
 
-static void ask_as(uid_t uid, const char *type, const char *name, const char *to)
+static bool map_result(void)
+{
+    result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED, result_fd, 0);
+    return result != MAP_FAILED;
+}
+
+/* The other process: it is this program again. */
+struct asker {
+    const char *program, *fd, *uid, *type, *name, *to, *munge_socket;
+};
+
+static int ask_as(const struct asker *asker)
 {
     struct message m;
     struct error error = {""};
     char *text = NULL;
 
-    if (setuid(uid) < 0)
-        _exit(1);
-    message_init(&m, type);
-    (void)message_put(&m, "NAME", name);
-    result->rc = remote_ask(to, node_pair_munge_socket(), &m, 60000, &text, &error);
+    result_fd = atoi(asker->fd);
+    if (!map_result() || setuid((uid_t)atoi(asker->uid)) < 0)
+        return 1;
+    message_init(&m, asker->type);
+    (void)message_put(&m, "NAME", asker->name);
+    result->rc = remote_ask(asker->to, asker->munge_socket, &m, 60000, &text, &error);
     result->applied = result->rc == 0 && strcmp(message_get(&m, "APPLIED"), "NAME ") == 0;
     result->cut = result->rc == 0 && message_get(&m, "CUT") != NULL;
     (void)snprintf(result->text, sizeof(result->text), "%s", text ? text : "");
     (void)snprintf(result->error, sizeof(result->error), "%s", error.text);
+    free(text);
     __atomic_store_n(&result->done, 1, __ATOMIC_RELEASE);
-    _exit(0);
+    return 0;
 }
 
 static bool is_done(void)
@@ -46,16 +61,24 @@ static bool is_done(void)
     return __atomic_load_n(&result->done, __ATOMIC_ACQUIRE);
 }
 
+/* This process has threads: after fork() one of them may hold a lock of malloc() for ever, so that
+ * the child has to exec. */
 static void ask(uid_t uid, const char *type, const char *name, const char *to)
 {
+    char fd[16], who[16];
     pid_t pid;
     int status;
 
+    (void)snprintf(fd, sizeof(fd), "%d", result_fd);
+    (void)snprintf(who, sizeof(who), "%u", uid);
     memset(result, 0, sizeof(*result));
     pid = fork();
     assert_true(pid >= 0);
-    if (pid == 0)
-        ask_as(uid, type, name, to);
+    if (pid == 0) {
+        (void)execl("/proc/self/exe", "ask", fd, who, type, name, to, node_pair_munge_socket(),
+                    NULL);
+        _exit(127);
+    }
     node_pair_until(is_done);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
@@ -113,7 +136,7 @@ static int setup(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, node_pair_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_user),
@@ -122,6 +145,10 @@ int main(void)
         TEST(test_unreachable),
     };
 
-    result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return result == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
+    if (argc == sizeof(struct asker) / sizeof(char *))
+        return ask_as((const struct asker *)argv);
+    result_fd = memfd_create("result", 0);
+    if (result_fd < 0 || ftruncate(result_fd, sizeof(*result)) < 0 || !map_result())
+        return 1;
+    return cmocka_run_group_tests(tests, node_pair_begin, node_pair_end);
 }
