@@ -17,7 +17,7 @@ made_up() {
     chmod 755 "$directory/$1"
 }
 
-made_up bin/dpkg-query 'echo "${STATUS-installed}"'
+made_up bin/dpkg-query 'printf "%s ${STATUS-installed}\n" "${@:4}"' # -W -f FORMAT PACKAGE...
 made_up bin/id 'echo "${ID-0}"'
 made_up bin/autoreconf 'exit "${AUTORECONF-0}"'
 made_up tree/configure 'touch config.log'
