@@ -24,8 +24,8 @@ int io_ops_parse(const char *text, uint64_t *ret);
 /* [{"cause":"map-full","count":3,"ops":["read"]}]. The parser adds to what `c` already holds. */
 int completeness_text(const struct completeness *c, char **ret);
 int completeness_parse(const char *text, struct completeness *c);
-/* What is missing of the MPI-IO of a step: NULL: it was not counted; "[]": nothing. The parser makes
- * an account without calls, NULL for NULL or ""; *ret is owned by the caller. */
+/* What is missing of the MPI-IO of a step: NULL: it was not counted; "[]": nothing. The parser
+ * makes an account without calls, NULL for NULL or ""; *ret is owned by the caller. */
 int mpi_incomplete_text(const struct mpi_account *account, char **ret);
 int mpi_incomplete_parse(const char *text, struct mpi_account **ret);
 

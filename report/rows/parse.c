@@ -90,15 +90,6 @@ static struct json_object *element(struct json_object *document, const char *nam
     return json_object_array_get_idx(array, i);
 }
 
-int rows_histogram_parse(struct json_object *value, uint64_t buckets[IO_BUCKETS])
-{
-    if (!json_object_is_type(value, json_type_array))
-        return value ? -EBADMSG : 0;
-    for (size_t i = 0; i < IO_BUCKETS && i < json_object_array_length(value); i++)
-        buckets[i] = json_object_get_uint64(json_object_array_get_idx(value, i));
-    return 0;
-}
-
 static int field_parse(struct json_object *value, const struct io_field *field,
                        struct io_counter *c)
 {

@@ -41,11 +41,6 @@ static struct json_object *text_json(const char *text)
     return clean ? json_object_new_string(clean) : NULL;
 }
 
-struct json_object *rows_number_json(uint64_t number)
-{
-    return json_object_new_int64(number > INT64_MAX ? INT64_MAX : (int64_t)number);
-}
-
 static struct json_object *column_json(const struct sink_column *column, const struct sink_row *row)
 {
     const char *p = (const char *)row + column->offset;
@@ -61,18 +56,6 @@ static struct json_object *column_json(const struct sink_column *column, const s
         return json_object_new_int(*(const bool *)p);
     }
     return NULL;
-}
-
-struct json_object *rows_histogram_json(struct tree *tree, const uint64_t buckets[IO_BUCKETS])
-{
-    struct json_object *array = tree_array(tree);
-    size_t n = IO_BUCKETS;
-
-    while (n && !buckets[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        tree_add(tree, array, rows_number_json(buckets[i]));
-    return array;
 }
 
 /* As in the store: {"number of the errno": count}. */

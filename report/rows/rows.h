@@ -35,7 +35,8 @@ enum sink_format { SINK_FORMATS(SINK_FORMAT_ENUM) };
 int sink_format_parse(const char *text);
 const char *sink_format_name(enum sink_format format);
 
-/* A row without its operations, classes and time line. Strings are borrowed; NULL is written as "". */
+/* A row without its operations, classes and time line. Strings are borrowed; NULL is written as
+ * "". */
 struct sink_row {
     const char *cluster, *node, *mount, *fstype, *source;
     uint32_t jobid, restart, het, step;
