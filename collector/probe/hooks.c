@@ -159,6 +159,7 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
         snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
     }
+    attach_types_set(entry - entries, function_of(entry), target.type);
     hook->function = target.name;
     kind = target_result(btf, &target);
     if (kind < 0 || find_object(btf, entry, &target, indexes) < 0) {
@@ -291,7 +292,8 @@ static struct bpf_program *choose(const struct probe *probe, const struct jobio_
     if (!program)
         return NULL;
     (void)bpf_program__set_autoload(program, wanted);
-    if (wanted && strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
+    if (wanted && backend_of(&entries[hook]) == PROBE_TP_BTF &&
+        strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
         (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
     return program;
 }
@@ -470,7 +472,7 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
 
     if (!program || probe->fentry[hook].link[side])
         return 0;
-    link = bpf_program__attach(program);
+    link = bpf_program__attach_trace(program);
     if (!link)
         return -errno;
     if (probe->directory) {

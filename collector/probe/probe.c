@@ -238,12 +238,15 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     /* Before 5.11 maps are charged to this limit; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
     r = features_check(error);
+    if (r == 0 && (r = attach_types_register()) < 0)
+        return error_errno(error, r, "cannot prepare libbpf");
+    if (r == 0)
+        r = hooks_resolve(probe, error);
     if (r < 0)
         return r;
     features_detect(&probe->features);
     probe->features.spans = options->spans && !options->pin_dir;
-    r = hooks_resolve(probe, error);
-    if (r == 0 && options->pin_dir)
+    if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
         r = load(probe, options->max_steps, error);
