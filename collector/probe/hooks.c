@@ -440,9 +440,16 @@ out:
     return r;
 }
 
+static void refuse_functions(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!probe->hooks[i].why[0] && backend_of(&entries[i]) == PROBE_FENTRY)
+            refuse(probe, i, -EPERM, "");
+}
+
 /* Where nobody may attach to the functions of reads and writes, nobody may attach to another one:
  * dozens of attempts would take seconds and find nothing else. */
-void hooks_try(struct probe *probe)
+bool hooks_try_data(struct probe *probe)
 {
     size_t tried = 0, forbidden = 0;
 
@@ -453,14 +460,17 @@ void hooks_try(struct probe *probe)
         }
     if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
         hooks_replace(probe);
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (is_data_hook(i) || probe->hooks[i].why[0])
-            continue;
-        if (tried && forbidden == tried && backend_of(&entries[i]) == PROBE_FENTRY)
-            refuse(probe, i, -EPERM, "");
-        else
+    if (!tried || forbidden < tried)
+        return false;
+    refuse_functions(probe);
+    return true;
+}
+
+void hooks_try(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_data_hook(i) && !probe->hooks[i].why[0])
             (void)hook_try(probe, i);
-    }
 }
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
