@@ -285,10 +285,12 @@ int llm_ask(struct llm *llm, const char *context, char **ret, struct error *erro
 {
     _free_ char *body = llm_request(llm->model, context);
     struct llm_answer answer = {.body.max = LLM_ANSWER_MAX};
-    CURL *easy = curl_easy_init();
-    int rc = body && easy ? perform(easy, llm, body, &answer, error)
-                          : error_errno(error, -ENOMEM, "ask %s", llm->url);
+    CURL *easy = NULL;
+    int rc =
+        body ? http_easy_create(&easy, error) : error_errno(error, -ENOMEM, "ask %s", llm->url);
 
+    if (rc == 0)
+        rc = perform(easy, llm, body, &answer, error);
     if (rc == 0)
         rc = llm_answer_read(&answer, ret, error);
     if (rc < 0 && answer.code)

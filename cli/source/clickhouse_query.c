@@ -222,9 +222,10 @@ static int judge(struct answer *answer, CURLcode code, struct error *error)
 static int perform(struct clickhouse *c, const char *url, const char *text, struct answer *answer,
                    struct error *error)
 {
-    answer->easy = curl_easy_init();
-    if (!answer->easy)
-        return error_errno(error, -ENOMEM, "ask ClickHouse");
+    int rc = http_easy_create(&answer->easy, error);
+
+    if (rc < 0)
+        return rc;
     set_options(answer->easy, c, answer);
     curl_easy_setopt(answer->easy, CURLOPT_URL, url);
     curl_easy_setopt(answer->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(text));

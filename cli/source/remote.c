@@ -85,11 +85,15 @@ static int post(const char *url, const char *credential, unsigned timeout_ms,
     const struct http_setup setup = {.connect_timeout_ms = CONNECT_MS, .timeout_ms = timeout_ms};
     struct http_headers headers = {.size = 0};
     _free_ char *full = text_format("%s" PATH, url);
-    CURL *easy = curl_easy_init();
-    struct curl_slist *type = curl_slist_append(NULL, "Content-Type: text/plain");
-    int rc = error_errno(error, -ENOMEM, "query another host");
+    struct curl_slist *type;
+    CURL *easy = NULL;
+    int rc = http_easy_create(&easy, error);
 
-    if (easy && type && full) {
+    if (rc < 0)
+        return rc;
+    rc = error_errno(error, -ENOMEM, "query another host");
+    type = curl_slist_append(NULL, "Content-Type: text/plain");
+    if (type && full) {
         http_easy_setup(easy, &setup, &headers);
         (void)curl_easy_setopt(easy, CURLOPT_URL, full);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, credential);

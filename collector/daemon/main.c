@@ -16,6 +16,7 @@
 #include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
 #include "collector/daemon/detach.h"
+#include "collector/versions/server.h"
 #include "collector/versions/versions.h"
 #include "settings/settings.h"
 #include "common/call.h"
@@ -51,6 +52,7 @@ static int print_version(bool verbose)
     (void)puts("jobiod " PACKAGE_VERSION);
     if (verbose) {
         versions_print(stdout);
+        versions_print_server(stdout);
         versions_print_file(stdout, "libmunge", BUILT_MUNGE, credential_library());
     }
     return fflush(stdout) < 0 || ferror(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/http/easy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
 #include "common/numbers.h"
+
+int http_easy_create(CURL **ret, struct error *error)
+{
+    CURL *easy;
+
+    errno = 0;
+    easy = curl_easy_init();
+    if (!easy && errno == ELIBACC)
+        return error_set(error, -ELIBACC, "cannot load libcurl.so.4: install libcurl");
+    if (!easy)
+        return error_errno(error, -ENOMEM, "start libcurl");
+    *ret = easy;
+    return 0;
+}
 
 static void set_protocols(CURL *easy)
 {

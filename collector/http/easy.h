@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
+
 /* Strings are copied by libcurl; NULL as in struct http_access. */
 struct http_setup {
     const char *ca_file, *cert_file, *key_file;
@@ -28,6 +30,9 @@ struct http_headers {
     uint64_t retry_after_s; /* 0: no Retry-After */
 };
 
+/* Make the handle of a transfer, which curl_easy_cleanup() frees. Returns 0 or -ENOMEM, or -ELIBACC
+ * if libcurl cannot be loaded (on_demand.c). *ret is untouched on failure. */
+int http_easy_create(CURL **ret, struct error *error);
 /* Set these options, and allow only http and https, no redirects and no signals. A transfer with
  * more than HTTP_HEADERS_MAX bytes of headers fails. `headers` is all 0 but for `mark`, and lives
  * until the end of the transfer. */

@@ -22,11 +22,11 @@ static bool has_int_pointers(void)
         {.code = BPF_JMP | BPF_EXIT},
     };
     LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
-    int id = libbpf_find_vmlinux_btf_id("vfs_read", BPF_TRACE_FENTRY), fd;
+    int fd;
 
-    if (id < 0)
+    options.attach_btf_id = attach_types_get(HOOK_vfs_read);
+    if (!options.attach_btf_id)
         return false;
-    options.attach_btf_id = (__u32)id;
     fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", program, ARRAY_SIZE(program), &options);
     if (fd >= 0)
         (void)close(fd);

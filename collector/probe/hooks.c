@@ -159,6 +159,7 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
         snprintf(hook->why, sizeof(hook->why), "this kernel's BTF has no such function");
         return -ENOENT;
     }
+    attach_types_set(entry - entries, function_of(entry), target.type);
     hook->function = target.name;
     kind = target_result(btf, &target);
     if (kind < 0 || find_object(btf, entry, &target, indexes) < 0) {
@@ -291,7 +292,8 @@ static struct bpf_program *choose(const struct probe *probe, const struct jobio_
     if (!program)
         return NULL;
     (void)bpf_program__set_autoload(program, wanted);
-    if (wanted && strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
+    if (wanted && backend_of(&entries[hook]) == PROBE_TP_BTF &&
+        strcmp(probe->hooks[hook].function, function_of(&entries[hook])))
         (void)bpf_program__set_attach_target(program, 0, probe->hooks[hook].function);
     return program;
 }
@@ -438,9 +440,16 @@ out:
     return r;
 }
 
+static void refuse_functions(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!probe->hooks[i].why[0] && backend_of(&entries[i]) == PROBE_FENTRY)
+            refuse(probe, i, -EPERM, "");
+}
+
 /* Where nobody may attach to the functions of reads and writes, nobody may attach to another one:
  * dozens of attempts would take seconds and find nothing else. */
-void hooks_try(struct probe *probe)
+bool hooks_try_data(struct probe *probe)
 {
     size_t tried = 0, forbidden = 0;
 
@@ -451,14 +460,17 @@ void hooks_try(struct probe *probe)
         }
     if (probe->wanted == PROBE_NONE && !hooks_see_data(probe))
         hooks_replace(probe);
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (is_data_hook(i) || probe->hooks[i].why[0])
-            continue;
-        if (tried && forbidden == tried && backend_of(&entries[i]) == PROBE_FENTRY)
-            refuse(probe, i, -EPERM, "");
-        else
+    if (!tried || forbidden < tried)
+        return false;
+    refuse_functions(probe);
+    return true;
+}
+
+void hooks_try(struct probe *probe)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (!is_data_hook(i) && !probe->hooks[i].why[0])
             (void)hook_try(probe, i);
-    }
 }
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
@@ -470,7 +482,7 @@ static int hook_attach(struct probe *probe, size_t hook, int side)
 
     if (!program || probe->fentry[hook].link[side])
         return 0;
-    link = bpf_program__attach(program);
+    link = bpf_program__attach_trace(program);
     if (!link)
         return -errno;
     if (probe->directory) {

@@ -132,6 +132,18 @@ static int set_load_error(int r, struct error *error)
                        locked);
 }
 
+/* Open and load the skeleton with the hooks that are wanted. */
+static int load_again(struct probe *probe, uint32_t max_steps, struct error *error)
+{
+    int r = open_skeleton(probe, max_steps, error);
+
+    if (r < 0)
+        return r;
+    hooks_choose(probe, probe->skel);
+    r = jobio_bpf__load(probe->skel);
+    return r < 0 ? set_load_error(r, error) : 0;
+}
+
 static int load(struct probe *probe, uint32_t max_steps, struct error *error)
 {
     int r = open_skeleton(probe, max_steps, error);
@@ -152,15 +164,10 @@ static int load(struct probe *probe, uint32_t max_steps, struct error *error)
         return 0;
     /* If the kernel refuses one hook, the whole object fails to load: find that hook and omit it.
      */
+    if (hooks_try_data(probe) && load_again(probe, max_steps, NULL) == 0)
+        return 0;
     hooks_try(probe);
-    r = open_skeleton(probe, max_steps, error);
-    if (r < 0)
-        return r;
-    hooks_choose(probe, probe->skel);
-    r = jobio_bpf__load(probe->skel);
-    if (r < 0)
-        return set_load_error(r, error);
-    return 0;
+    return load_again(probe, max_steps, error);
 }
 
 /* Use kprobes if they hook at least this many functions. */
@@ -238,12 +245,15 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     /* Before 5.11 maps are charged to this limit; later it does not matter. */
     (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
     r = features_check(error);
+    if (r == 0 && (r = attach_types_register()) < 0)
+        return error_errno(error, r, "cannot prepare libbpf");
+    if (r == 0)
+        r = hooks_resolve(probe, error);
     if (r < 0)
         return r;
     features_detect(&probe->features);
     probe->features.spans = options->spans && !options->pin_dir;
-    r = hooks_resolve(probe, error);
-    if (r == 0 && options->pin_dir)
+    if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
         r = load(probe, options->max_steps, error);

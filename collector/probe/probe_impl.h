@@ -111,6 +111,7 @@ struct functions;
 /* The function or tracepoint that a program is attached to. */
 struct target {
     const char *name;              /* in this kernel */
+    uint32_t type;                 /* of the function in the kernel's BTF; 0: a tracepoint */
     const struct btf_type *params; /* the prototype */
     int skip;                      /* parameters that the program does not get */
 };
@@ -191,7 +192,7 @@ int probe_report_mount(void *arg, void *data, size_t size);
 
 /* Returns -EPERM if the kernel forbids what every program does, else 0. */
 int features_check(struct error *error);
-/* Detect the features of this kernel by trying them. */
+/* Detect the features of this kernel by trying them, after hooks_resolve(). */
 void features_detect(struct kernel_features *features);
 /* Options to open a BPF object so that it can be loaded without CAP_SYS_ADMIN. */
 const struct bpf_object_open_opts *features_types(void);
@@ -207,6 +208,16 @@ void links_unpin(struct hook_links *links);
 /* Close both sides. Pinned links stay attached. */
 void links_close(struct hook_links *links);
 
+/* attach_types.c: the functions that fentry and fexit are attached to. */
+
+/* Note the type of a hook's function in the kernel's BTF; 0: there is none. `function`: as in the
+ * section of its programs; the string must stay. */
+void attach_types_set(size_t hook, const char *function, uint32_t type);
+uint32_t attach_types_get(size_t hook);
+/* From now on, give libbpf these types whenever it loads programs of fentry and fexit. Call it
+ * before other threads use libbpf. */
+int attach_types_register(void);
+
 /* hooks.c: the functions of the kernel, and fentry. */
 
 /* Look up every hook in the kernel's BTF. hooks[].why reports what is missing. */
@@ -215,8 +226,11 @@ int hooks_resolve(struct probe *probe, struct error *error);
 void hooks_adopt(struct probe *probe);
 /* Select the programs of `skel` to load: those of resolved hooks that have no link yet. */
 void hooks_choose(const struct probe *probe, struct jobio_bpf *skel);
-/* Load each wanted hook separately and give up those that the kernel refuses. If it refuses those
- * of reads and writes and no backend is forced, give up all hooks on functions. */
+/* Load each of the hooks of reads and writes separately and give up those that the kernel refuses.
+ * If it refuses them and no backend is forced, give up all hooks on functions. Returns whether
+ * nobody may attach to functions; then all of them are given up. */
+bool hooks_try_data(struct probe *probe);
+/* The same for each other wanted hook. */
 void hooks_try(struct probe *probe);
 /* Attach the loaded programs, and pin the links if there is a directory. */
 void hooks_attach(struct probe *probe);

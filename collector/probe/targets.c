@@ -97,22 +97,22 @@ static const struct btf_type *skip_typedefs(const struct btf *btf, uint32_t id)
     return type;
 }
 
-/* Returns NULL if the kernel has no such function. */
-static const struct btf_type *find_prototype(struct functions *functions, const char *name)
+/* Returns the type of a function, 0 if the kernel has none of this name. */
+static uint32_t find_function(struct functions *functions, const char *name)
 {
-    const struct btf *btf = functions->btf;
     ENTRY entry = {.key = (char *)name}, *found;
-    const struct btf_type *type;
 
-    if (!hsearch_r(entry, FIND, &found, &functions->table))
-        return NULL;
-    type = btf__type_by_id(btf, (uint32_t)(uintptr_t)found->data);
-    return btf__type_by_id(btf, type->type);
+    return hsearch_r(entry, FIND, &found, &functions->table) ? (uint32_t)(uintptr_t)found->data : 0;
+}
+
+static const struct btf_type *prototype_of(const struct btf *btf, uint32_t function)
+{
+    return function ? btf__type_by_id(btf, btf__type_by_id(btf, function)->type) : NULL;
 }
 
 bool functions_have(struct functions *functions, const char *name)
 {
-    return find_prototype(functions, name);
+    return find_function(functions, name);
 }
 
 /* The type of the programs of a tracepoint, a pointer to a function without names. */
@@ -130,10 +130,14 @@ static int find_named(struct functions *functions, const char *name, bool tracep
                       struct target *ret)
 {
     char function[128];
+    uint32_t type;
 
     (void)snprintf(function, sizeof(function), "%s%s", tracepoint ? "__traceiter_" : "", name);
-    *ret = (struct target){
-        .name = name, .params = find_prototype(functions, function), .skip = tracepoint};
+    type = find_function(functions, function);
+    *ret = (struct target){.name = name,
+                           .type = tracepoint ? 0 : type,
+                           .params = prototype_of(functions->btf, type),
+                           .skip = tracepoint};
     if (tracepoint && !ret->params) {
         (void)snprintf(function, sizeof(function), "btf_trace_%s", name);
         ret->params = find_unnamed(functions->btf, function);

@@ -12,7 +12,6 @@
 #include <libelf.h>
 #endif
 #include <limits.h>
-#include <microhttpd.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,23 +41,15 @@ void versions_print_file(FILE *f, const char *name, const char *built, void *sym
     versions_print_line(f, name, built, file);
 }
 
-static void print_microhttpd(FILE *f)
-{
-    char built[sizeof("255.255.255")];
-    unsigned v = MHD_VERSION; /* 0x00097500 is 0.9.75, in decimal digits */
-
-    (void)snprintf(built, sizeof(built), "%x.%x.%x", v >> 24, v >> 16 & 0xff, v >> 8 & 0xff);
-    versions_print_line(f, "libmicrohttpd", built, MHD_get_version());
-}
-
 /* libcurl also reports its own libraries: that of TLS is the one that matters. */
 static void print_curl(FILE *f)
 {
     const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
-    char running[256];
+    char running[256] = "cannot be loaded";
 
-    (void)snprintf(running, sizeof(running), "%s %s", curl->version,
-                   curl->ssl_version ? curl->ssl_version : "without TLS");
+    if (curl)
+        (void)snprintf(running, sizeof(running), "%s %s", curl->version,
+                       curl->ssl_version ? curl->ssl_version : "without TLS");
     versions_print_line(f, "libcurl", LIBCURL_VERSION, running);
 }
 
@@ -88,7 +79,6 @@ void versions_print(FILE *f)
 #endif
     versions_print_line(f, "sqlite", SQLITE_VERSION, sqlite3_libversion());
     print_curl(f);
-    print_microhttpd(f);
     versions_print_line(f, "zlib", ZLIB_VERSION, zlibVersion());
     versions_print_line(f, "json-c", JSON_C_VERSION, json_c_version());
     versions_print_file(f, "inih", BUILT_INIH, (void *)ini_parse);

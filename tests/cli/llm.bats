@@ -48,6 +48,25 @@ nothing_was_sent() {
     [ ! -e "$SENT/headers" ]
 }
 
+@test "libcurl is loaded when it is needed, and missed only then" {
+    [[ $(ldd "$JOBIO_BUILD/jobio") != *@(libcurl|libmicrohttpd)* ]]
+    mkdir "$BATS_TEST_TMPDIR/lib"
+    : > "$BATS_TEST_TMPDIR/lib/libcurl.so.4" # not a library
+    export LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib
+    explain --context
+    expect 0
+    explain --llm "$URL/ok" --model fake
+    expect 1
+    [[ $err == *"cannot load libcurl.so.4: install libcurl"* ]]
+    nothing_was_sent
+    split jobio history --from clickhouse --url "$URL"
+    expect 1
+    [[ $err == *"cannot load libcurl.so.4: install libcurl"* ]]
+    split jobio --version --verbose
+    expect 0
+    grep -qE '^libcurl +[0-9].* cannot be loaded$' <<< "$out"
+}
+
 @test "the context: one small document that follows its schema" {
     for job in 100 123 124 125 126; do
         split jobio --store "$DB" explain $job --context
