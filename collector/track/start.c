@@ -98,7 +98,9 @@ static int copy_tag(const struct tag *from, struct tag *ret)
     ret->cgroup = strdup(from->cgroup);
     ret->node = from->node ? strdup(from->node) : NULL;
     ret->name = from->name ? strdup(from->name) : NULL;
-    if (ret->cgroup && (ret->node || !from->node) && (ret->name || !from->name))
+    ret->caller = from->caller ? strdup(from->caller) : NULL;
+    if (ret->cgroup && (ret->node || !from->node) && (ret->name || !from->name) &&
+        (ret->caller || !from->caller))
         return 0;
     tag_clear(ret);
     return -ENOMEM;
