@@ -24,8 +24,8 @@
 #define SOCKET_DEFAULT JOBIO_RUNTIME_DIR "/" JOBIO_SOCKET_NAME
 
 static const struct subcommand *const subcommands[] = {
-    &cli_job,     &cli_history, &cli_top,    &cli_array, &cli_compare, &cli_trend,
-    &cli_explain, &cli_advise,  &cli_status, &cli_run,   &cli_retire,
+    &cli_job,     &cli_history, &cli_top,   &cli_array,  &cli_compare, &cli_trend,
+    &cli_explain, &cli_advise,  &cli_trace, &cli_status, &cli_run,     &cli_retire,
 };
 
 static void print_help(void)

@@ -11,6 +11,7 @@ extern const struct subcommand cli_advise;
 extern const struct subcommand cli_array;
 extern const struct subcommand cli_compare;
 extern const struct subcommand cli_trend;
+extern const struct subcommand cli_trace;
 extern const struct subcommand cli_status;
 extern const struct subcommand cli_retire;
 

@@ -51,3 +51,13 @@ void trace_clear(struct trace *trace)
     free(trace->spans);
     *trace = (struct trace){0};
 }
+
+void step_trace_clear(struct step_trace *step)
+{
+    trace_clear(&step->trace);
+    free(step->cluster);
+    free(step->node);
+    free(step->name);
+    free(step->caller);
+    *step = (struct step_trace){0};
+}

@@ -50,11 +50,23 @@ struct trace {
     uint64_t real_ns; /* CLOCK_REALTIME at 0 of CLOCK_MONOTONIC */
 };
 
+/* The trace of a step on one node. A zeroed struct is empty. */
+struct step_trace {
+    struct trace trace;
+    char *cluster, *node, *name; /* owned; the name of the job is untrusted, NULL: not known */
+    char *caller;                /* owned; TRACEPARENT of its environment; NULL: it has none */
+    uint32_t jobid, restart, het, step, uid;
+    uint32_t array_job, array_task; /* array_job 0: not a task of an array, or not known */
+    uint64_t start_ns, end_ns;      /* real time */
+    bool partial;                   /* jobiod did not trace it from its start */
+};
+
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
 /* Returns the process, NULL: it is not in the trace. */
 const struct trace_process *trace_process(const struct trace *trace, uint32_t pid);
 /* Returns the name as a string of the trace; NULL on out-of-memory. */
 const char *trace_mount(struct trace *trace, const char *name);
 void trace_clear(struct trace *trace);
+void step_trace_clear(struct step_trace *step);
 
 #endif

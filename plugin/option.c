@@ -6,7 +6,7 @@
 #include "plugin/settings.h"
 
 static const char *summary;
-static bool mpi;
+static bool mpi, trace;
 
 /* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
  * value: the plugin never fails a running job. */
@@ -29,6 +29,15 @@ static int set_mpi(int value, const char *text, int remote)
     (void)text;
     (void)remote;
     mpi = true;
+    return ESPANK_SUCCESS;
+}
+
+static int set_trace(int value, const char *text, int remote)
+{
+    (void)value;
+    (void)text;
+    (void)remote;
+    trace = true;
     return ESPANK_SUCCESS;
 }
 
@@ -55,8 +64,15 @@ void option_register(spank_t spank)
         .cb = set_mpi,
     };
 
+    static struct spank_option trace_option = {
+        .name = (char *)TRACE_OPTION,
+        .usage = (char *)"also record the slowest I/O requests of the job as a trace",
+        .cb = set_trace,
+    };
+
     register_one(spank, &summary_option);
     register_one(spank, &mpi_option);
+    register_one(spank, &trace_option);
 }
 
 const char *option_summary(void)
@@ -69,7 +85,12 @@ bool option_mpi(void)
     return mpi;
 }
 
-const char *mpi_word(const char *text)
+bool option_trace(void)
+{
+    return trace;
+}
+
+const char *switch_word(const char *text)
 {
     if (!text || (strcmp(text, "0") != 0 && strcmp(text, "1") != 0))
         return NULL;

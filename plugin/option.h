@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options --io-summary and --io-mpi of sbatch, salloc and srun. */
+/* The options --io-summary, --io-mpi and --io-trace of sbatch, salloc and srun. */
 #ifndef JOBIO_PLUGIN_OPTION_H
 #define JOBIO_PLUGIN_OPTION_H
 
@@ -9,13 +9,16 @@
 
 #define SUMMARY_OPTION "io-summary"
 #define MPI_OPTION "io-mpi"
+#define TRACE_OPTION "io-trace"
 /* The variables with which users choose if they do not give the option. */
 #define SUMMARY_VARIABLE "JOBIO_SUMMARY"
 #define MPI_VARIABLE "JOBIO_MPI"
+#define TRACE_VARIABLE "JOBIO_TRACE"
 /* The copies that the submitting command makes: `--export=NONE` keeps only names with SLURM. That
- * of MPI is made for the option, too. */
+ * of a switch is made for the option, too. */
 #define SUMMARY_PASSED_ON "SLURM_JOBIO_SUMMARY"
 #define MPI_PASSED_ON "SLURM_JOBIO_MPI"
+#define TRACE_PASSED_ON "SLURM_JOBIO_TRACE"
 /* The copy in the environment of the prolog: Slurm puts SPANK_ before its name. */
 #define MPI_PROLOG_VARIABLE "SPANK_" MPI_VARIABLE
 
@@ -30,11 +33,12 @@ void option_register(spank_t spank);
 
 /* Returns the "off", "short" or "full" of --io-summary; NULL if it was not given. */
 const char *option_summary(void);
-/* Whether --io-mpi was given. */
+/* Whether --io-mpi and --io-trace were given. */
 bool option_mpi(void);
+bool option_trace(void);
 
-/* Returns "0" or "1", a value of the variables of MPI, as a constant; NULL for another word or
+/* Returns "0" or "1", a value of the variables of a switch, as a constant; NULL for another word or
  * NULL. */
-const char *mpi_word(const char *text);
+const char *switch_word(const char *text);
 
 #endif

@@ -57,7 +57,7 @@ static bool get_job_id(spank_t spank, uint32_t *ret)
 
 static bool wants_mpi(void)
 {
-    const char *word = mpi_word(getenv(MPI_PROLOG_VARIABLE));
+    const char *word = switch_word(getenv(MPI_PROLOG_VARIABLE));
 
     return word && *word == '1';
 }

@@ -38,7 +38,8 @@ static struct {
     char name[NAME_MAX_SIZE];
     const char *node;
     const char *summary;
-    bool mpi; /* the user wants MPI-IO to be counted */
+    bool mpi, trace;  /* the user wants MPI-IO to be counted, and a trace */
+    char caller[128]; /* with trace: TRACEPARENT of the job; "": it has none, or a longer one */
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
     char file[64];          /* the name of the step file */
@@ -129,16 +130,33 @@ static const char *choose_summary(spank_t spank)
     return word ? word : step.settings.summary;
 }
 
+static bool wants(spank_t spank, bool option, const char *const names[2], bool fallback)
+{
+    const char *word = option ? "1" : NULL;
+    char buf[16];
+
+    for (size_t i = 0; !word && i < 2; i++)
+        word = switch_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
+    return word ? *word == '1' : fallback;
+}
+
 /* The extern step has no environment: the file of the prolog has the choice. */
 static bool wants_mpi(spank_t spank)
 {
     static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE};
-    const char *word = option_mpi() ? "1" : NULL;
-    char buf[16];
 
-    for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
-        word = mpi_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
-    return word ? *word == '1' : step.job.mpi;
+    return wants(spank, option_mpi(), names, step.job.mpi);
+}
+
+/* The extern step is not traced: without an environment it does not know its caller. */
+static void choose_trace(spank_t spank)
+{
+    static const char *const names[] = {TRACE_PASSED_ON, TRACE_VARIABLE};
+
+    step.trace = step.step != STEP_EXTERN && wants(spank, option_trace(), names, false);
+    if (!step.trace ||
+        spank_getenv(spank, "TRACEPARENT", step.caller, sizeof(step.caller)) != ESPANK_SUCCESS)
+        step.caller[0] = '\0';
 }
 
 /* The number of nodes of the allocation. Slurm provides that of the step: it is equal for extern,
@@ -248,6 +266,7 @@ static void identify_step(spank_t spank)
     step.nodes = find_node_count(spank);
     step.summary = choose_summary(spank);
     step.mpi = wants_mpi(spank);
+    choose_trace(spank);
     step.prints_summary = prints_summary(spank);
     (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
@@ -292,6 +311,10 @@ static void make_tag_message(bool direct)
     (void)message_put_u64(&message, "DIRECT", direct);
     if (step.mpi)
         (void)message_put_u64(&message, "MPI", 1);
+    if (step.trace)
+        (void)message_put_u64(&message, "TRACE", 1);
+    if (step.caller[0])
+        (void)message_put(&message, "TRACEPARENT", step.caller);
 }
 
 static bool save_step_file(const char *name)

@@ -56,18 +56,26 @@ static void pass_on_summary(void)
         slurm_error("jobio: " SUMMARY_VARIABLE "=%s is not off, short or full: ignored", text);
 }
 
+/* Returns the word that was passed on; NULL: none. */
+static const char *pass_on_switch(bool option, const char *variable, const char *copy)
+{
+    const char *text = getenv(variable);
+    const char *word = option ? "1" : switch_word(text);
+
+    if (word)
+        pass_on(copy, word);
+    else if (text)
+        slurm_error("jobio: %s=%s is not 0 or 1: ignored", variable, text);
+    return word;
+}
+
 /* The prologs of the job get it, too. */
 static void pass_on_mpi(spank_t spank)
 {
-    const char *text = getenv(MPI_VARIABLE);
-    const char *word = option_mpi() ? "1" : mpi_word(text);
+    const char *word = pass_on_switch(option_mpi(), MPI_VARIABLE, MPI_PASSED_ON);
 
-    if (word) {
-        pass_on(MPI_PASSED_ON, word);
+    if (word)
         (void)spank_job_control_setenv(spank, MPI_VARIABLE, word, 1);
-    } else if (text) {
-        slurm_error("jobio: " MPI_VARIABLE "=%s is not 0 or 1: ignored", text);
-    }
 }
 
 void submit_options_known(spank_t spank)
@@ -75,4 +83,5 @@ void submit_options_known(spank_t spank)
     mark_allocation();
     pass_on_summary();
     pass_on_mpi(spank);
+    (void)pass_on_switch(option_trace(), TRACE_VARIABLE, TRACE_PASSED_ON);
 }

@@ -155,6 +155,10 @@ static const struct key keys[] = {
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
     KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
     KEY("mpi", "count", mpi_count, parse_mpi_count, 0, 0, false),
+    KEY("trace", "allow", trace.allow, parse_bool, 0, 0, false),
+    KEY("trace", "rate", trace.rate, parse_count, 1, 100000, false),
+    KEY("trace", "max", trace.max, parse_count, 1, 100000, false),
+    KEY("trace", "keep_size", trace.keep_bytes, parse_bytes, 1 << 20, 0, false),
     KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
@@ -213,6 +217,9 @@ struct settings *settings_create(void)
     settings->record = RECORD_JOB_END;
     settings->job_state = true;
     settings->record_program = strdup(JOBIO_LIBEXECDIR "/jobio-record");
+    settings->trace.rate = 5000;
+    settings->trace.max = 20000;
+    settings->trace.keep_bytes = 256ull << 20;
     settings->interval_ns = 10 * NS_PER_S;
     settings->keep_ns = 90 * NS_PER_DAY;
     settings->keep_bytes = 256ull << 20;

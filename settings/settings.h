@@ -43,6 +43,11 @@ struct settings {
     char *record_program;
     bool job_state; /* learn from Slurm how jobs ended */
     enum settings_mpi mpi_count;
+    struct {
+        bool allow;          /* jobs that ask for it (--io-trace) are traced */
+        uint64_t rate, max;  /* spans of a step: in a second, and in all */
+        uint64_t keep_bytes; /* of the traces of ended steps */
+    } trace;
     uint64_t interval_ns;
     enum settings_backend backend;
     bool services; /* count the services of the node, too */

@@ -15,7 +15,7 @@
 
 static const struct format {
     const char *name;
-    int (*write)(const struct report_trace *report, FILE *out);
+    int (*write)(const struct report_trace *parts, size_t n, FILE *out);
 } formats[] = {{"otlp", report_trace_otlp}, {"chrome", report_trace_chrome}};
 
 static const struct format *find_format(const char *name)
@@ -74,7 +74,7 @@ int run_trace_write(struct run_trace *trace, const struct trace *spans,
 
     if (rc < 0)
         return rc;
-    rc = find_format(trace->format)->write(&report, trace->out);
+    rc = find_format(trace->format)->write(&report, 1, trace->out);
     if (fclose(TAKE_PTR(trace->out)) != 0 && rc == 0)
         rc = -errno;
     return rc < 0 ? error_errno(error, rc, "write the trace to \"%s\"", trace->path) : 0;

@@ -15,6 +15,7 @@
 #define STATUS_MS 10000
 #define RETIRE_MS 120000
 #define RUN_MS 10000
+#define TRACE_MS 20000
 
 bool jobiod_is_absent(int rc)
 {
@@ -111,6 +112,22 @@ int jobiod_top(const struct cli *cli, bool services, unsigned timeout_ms, struct
         rc = top_parse(document, ret, error);
     json_object_put(document);
     return rc;
+}
+
+int jobiod_trace(const struct cli *cli, const struct jobid *id, const char *format, char **ret,
+                 struct error *error)
+{
+    struct message m;
+
+    message_init(&m, "query-trace");
+    (void)message_put_u64(&m, "JOBID", id->job);
+    if (id->has_task)
+        (void)message_put_u64(&m, "ARRAY_TASK", id->task);
+    if (id->has_step)
+        (void)message_put_u64(&m, "STEP", id->step);
+    if (format)
+        (void)message_put(&m, "FORMAT", format);
+    return jobiod_ask(cli, &m, TRACE_MS, ret, error);
 }
 
 int jobiod_retire(const struct cli *cli, char **ret, struct error *error)

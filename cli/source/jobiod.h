@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cli/base/cli.h"
+#include "cli/base/jobid.h"
 #include "cli/source/source.h"
 #include "report/top/top.h"
 
@@ -27,6 +28,10 @@ int jobiod_status(const struct cli *cli, struct json_object **ret, struct error 
 /* The current reading; free it with top_reading_destroy(). */
 int jobiod_top(const struct cli *cli, bool services, unsigned timeout_ms, struct top_reading **ret,
                struct error *error);
+/* The trace of a job or step on this node as a document: format "otlp" or "chrome"; NULL: otlp.
+ * *ret is malloc'd. */
+int jobiod_trace(const struct cli *cli, const struct jobid *id, const char *format, char **ret,
+                 struct error *error);
 /* Delete what this node has pushed. *ret is a line for each target, malloc'd; "": there is none. */
 int jobiod_retire(const struct cli *cli, char **ret, struct error *error);
 /* Start counting the calling process and its children as a run; *ret is its number. */

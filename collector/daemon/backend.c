@@ -71,7 +71,8 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
     const struct probe_options options = {.pin_dir = o->pin_dir,
                                           .max_steps =
                                               o->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
-                                          .backend = backends[o->backend]};
+                                          .backend = backends[o->backend],
+                                          .spans = o->traces};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
     struct error why;

@@ -14,6 +14,7 @@ struct backend_options {
     const char *runtime_dir, *pin_dir;
     enum settings_backend backend;
     bool services; /* make room in the maps for services */
+    bool traces;   /* steps may be traced */
 };
 
 /* A kernel that cannot count is not an error: the probe is blind then, and jobs are tracked without

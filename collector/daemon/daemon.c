@@ -31,6 +31,7 @@
 #include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
 #include "collector/daemon/status.h"
+#include "collector/daemon/tracker_settings.h"
 #include "collector/deliver/node_queue.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/mounts/mounts.h"
@@ -173,6 +174,7 @@ static int create_counting(struct daemon *d, struct error *error)
         .pin_dir = d->pin_dir,
         .backend = d->settings->backend,
         .services = d->settings->services,
+        .traces = d->settings->trace.allow,
     };
     int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);
 
@@ -226,24 +228,22 @@ static int create_runs(struct daemon *d, struct error *error)
 
 static int create_tracker(struct daemon *d, struct error *error)
 {
-    const struct tracker_options options = {
-        .cluster = d->settings->cluster,
+    struct tracker_options options = {
         .node = d->node,
         .runtime_dir = d->runtime_dir,
-        .interval_ns = d->settings->interval_ns,
         .drop_gap_ns = DROP_GAP_NS,
         .rows_ns = ROWS_NS,
-        .peers = peer_requests_are_wanted(d->settings),
-        .sinks = history_sink_names(d->settings),
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,
-        .mpi = d->settings->mpi_count != MPI_COUNT_NO,
-        .all_mpi = d->settings->mpi_count == MPI_COUNT_YES,
+        .state_dir = d->state_dir,
     };
     const struct tracker_hooks hooks = {
         .job_over = on_job_over, .log = say, .queued = on_queued, .adopt = on_adopt, .arg = d};
-    int r = tracker_create(&d->tracker, &options, &hooks, error);
+    int r;
+
+    tracker_settings_apply(d->settings, &options);
+    r = tracker_create(&d->tracker, &options, &hooks, error);
 
     if (!r)
         r = create_runs(d, error);

@@ -13,6 +13,7 @@
 #include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
 #include "collector/daemon/status.h"
+#include "collector/daemon/trace_question.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 
@@ -203,6 +204,12 @@ static void handle_query_array(const struct dispatch *dispatch, struct request *
     question_array(&dispatch->questions, request, m);
 }
 
+static void handle_query_trace(const struct dispatch *dispatch, struct request *request,
+                               const struct message *m)
+{
+    trace_question(dispatch->tracker, dispatch->questions.large, request, m);
+}
+
 enum sender {
     FROM_ROOT,   /* on this node */
     FROM_USER,   /* on this node */
@@ -226,6 +233,7 @@ static const struct handler {
     {"query-history", FROM_REMOTE, handle_query_history},
     {"query-array", FROM_REMOTE, handle_query_array},
     {"query-top", FROM_USER, handle_top},
+    {"query-trace", FROM_USER, handle_query_trace},
     {"status", FROM_REMOTE, handle_status},
     {"run-begin", FROM_USER, handle_run_begin},
     {"run-end", FROM_USER, handle_run_end},

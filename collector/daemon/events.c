@@ -20,7 +20,8 @@
 struct events {
     struct events_options options;
     sd_event_source *tick, *settle, *settle_later;
-    sd_event_source *sources[4]; /* of file descriptors */
+    sd_event_source *traces_due, *traces_post; /* NULL: no step is traced */
+    sd_event_source *sources[5];               /* of file descriptors */
     size_t n;
     bool early_deletions_logged;
 };
@@ -132,11 +133,61 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
+/* --- traces ----------------------------------------------------------------------------------- */
+
+static int on_spans(struct events *e)
+{
+    struct error error;
+
+    if (tracker_traces_read(e->options.tracker, &error) < 0)
+        log_limited("spans", 60, "traces: %s", error.text);
+    return 0;
+}
+
+static int on_spans_readable(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    (void)source, (void)fd, (void)events;
+    return on_spans(arg);
+}
+
+static int on_spans_due(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source, (void)usec;
+    return on_spans(arg);
+}
+
+/* After each event, because any of them may start or end a step. */
+static int on_any_event(sd_event_source *source, void *arg)
+{
+    struct events *e = arg;
+    uint64_t due_ns = tracker_traces_due(e->options.tracker);
+
+    (void)source;
+    if (due_ns != UINT64_MAX)
+        (void)sd_event_source_set_time(e->traces_due, due_ns / 1000);
+    return sd_event_source_set_enabled(e->traces_due,
+                                       due_ns == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
 static int watch_fd(struct events *e, int fd, uint32_t events, sd_event_io_handler_t handler)
 {
     return fd < 0 ? 0
                   : sd_event_add_io(e->options.loop, &e->sources[e->n++], fd, events, handler, e);
 }
+
+static int watch_traces(struct events *e)
+{
+    int r = watch_fd(e, tracker_traces_fd(e->options.tracker), EPOLLIN, on_spans_readable);
+
+    if (r >= 0)
+        r = sd_event_add_time(e->options.loop, &e->traces_due, CLOCK_MONOTONIC, 0, 10000,
+                              on_spans_due, e);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(e->traces_due, SD_EVENT_OFF);
+    return r < 0 ? r : sd_event_add_post(e->options.loop, &e->traces_post, on_any_event, e);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static int watch_steps(struct events *e)
 {
@@ -170,6 +221,8 @@ static int watch_all(struct events *e, struct error *error)
         r = watch_fd(e, mounts_fd(e->options.mounts), EPOLLPRI, on_mounts);
     if (r >= 0)
         r = watch_steps(e);
+    if (r >= 0 && tracker_traces_fd(e->options.tracker) >= 0)
+        r = watch_traces(e);
     if (r >= 0)
         r = prepare_settling(e);
     if (r >= 0)
@@ -208,6 +261,8 @@ void events_destroy(struct events *events)
     sd_event_source_disable_unref(events->tick);
     sd_event_source_disable_unref(events->settle);
     sd_event_source_disable_unref(events->settle_later);
+    sd_event_source_disable_unref(events->traces_due);
+    sd_event_source_disable_unref(events->traces_post);
     for (size_t i = 0; i < ARRAY_SIZE(events->sources); i++)
         sd_event_source_disable_unref(events->sources[i]);
     free(events);

@@ -176,6 +176,19 @@ static void put_mpi(struct tree *tree, struct json_object *document, const struc
     tree_put(tree, document, "mpi", object);
 }
 
+static void put_traces(struct tree *tree, struct json_object *document,
+                       const struct tracker *tracker)
+{
+    struct json_object *object = tree_object(tree);
+    struct tracker_traces state;
+
+    tracker_traces_state(tracker, &state);
+    tree_put_u64(tree, object, "steps", state.steps);
+    tree_put_u64(tree, object, "kept", state.kept);
+    tree_put_u64(tree, object, "failed", state.failed);
+    tree_put(tree, document, "trace", object);
+}
+
 static void put_queues(struct tree *tree, struct json_object *document,
                        const struct status_sources *sources)
 {
@@ -256,6 +269,8 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
         put_services(tree, document, sources->services);
     if (sources->settings->mpi_count != MPI_COUNT_NO)
         put_mpi(tree, document, sources->tracker);
+    if (sources->settings->trace.allow)
+        put_traces(tree, document, sources->tracker);
     put_queues(tree, document, sources);
     tree_put(tree, document, "delivery", node_queue_status(sources->deliver));
     if (sources->settings->metrics.listen.n || sources->settings->metrics.textfile)

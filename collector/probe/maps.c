@@ -8,9 +8,15 @@
 
 #include "common/cleanup.h"
 
-/* Returns the name to pin a map by, or NULL if it is not pinned: the data of one process's
- * programs, and of its traces and slots. `memory` is not matched here by its section, but by the
- * name that make_memory() gave it. */
+/* Only programs that may trace use these maps: they are pinned together with such programs. */
+static bool is_of_traces(const struct bpf_map *map)
+{
+    return !strcmp(bpf_map__name(map), "spans") || !strcmp(bpf_map__name(map), "traces");
+}
+
+/* Returns the name to pin a map by, or NULL if it is not always pinned: the data of one process's
+ * programs, and of traces and slots. `memory` is not matched here by its section, but by the name
+ * that make_memory() gave it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
@@ -19,7 +25,7 @@ static const char *pin_name(const struct bpf_map *map)
         return "levels";
     if (!strcmp(name, "new_mounts"))
         return "sightings"; /* as in earlier layouts */
-    if (!strcmp(name, "spans") || !strcmp(name, "traces") || !strcmp(name, "new_mount_locks"))
+    if (is_of_traces(map) || !strcmp(name, "new_mount_locks"))
         return NULL;
     return strchr(name, '.') ? NULL : name;
 }
@@ -44,8 +50,9 @@ static bool fits(const struct bpf_map *map, int fd)
 /* Returns a descriptor of the pinned map, or a negative errno; -ENOENT also if it does not fit. */
 static int open_pin(const struct bpf_map *map, const char *directory, struct error *error)
 {
+    const char *name = pin_name(map);
     char path[PATH_MAX];
-    int fd, r = pin_path(path, directory, pin_name(map), error);
+    int fd, r = pin_path(path, directory, name ? name : bpf_map__name(map), error);
 
     if (r < 0)
         return r;
@@ -88,6 +95,29 @@ int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *erro
     return 1;
 }
 
+int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error)
+{
+    struct bpf_map *const maps[] = {skel->maps.spans, skel->maps.traces};
+    int fds[ARRAY_SIZE(maps)], r = 1;
+
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        fds[i] = open_pin(maps[i], directory, error);
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        if (fds[i] < 0 && r >= 0)
+            r = fds[i] == -ENOENT ? 0 : fds[i];
+    for (size_t i = 0; i < ARRAY_SIZE(maps) && r > 0; i++) {
+        int failed = bpf_map__reuse_fd(maps[i], fds[i]);
+
+        if (failed < 0)
+            r = error_errno(error, failed, "cannot take over the pinned map '%s'",
+                            bpf_map__name(maps[i]));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    return r;
+}
+
 int maps_share(const struct probe *probe, struct bpf_object *object)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss"), *other;
@@ -106,26 +136,34 @@ int maps_share(const struct probe *probe, struct bpf_object *object)
     return r;
 }
 
-int maps_pin(struct jobio_bpf *skel, const char *directory, struct error *error)
+static int pin(const struct bpf_map *map, const char *directory, const char *name,
+               struct error *error)
+{
+    char path[PATH_MAX];
+    int r = pin_path(path, directory, name, error);
+
+    if (r < 0)
+        return r;
+    r = bpf_obj_pin(bpf_map__fd(map), path);
+    return r < 0 ? error_errno(error, r, "cannot pin '%s'", path) : 0;
+}
+
+/* Those of traces first: if all others are there, these are, too. */
+int maps_pin(struct jobio_bpf *skel, bool traces, const char *directory, struct error *error)
 {
     struct bpf_map *map;
-    char path[PATH_MAX];
-    int r;
+    int r = 0;
 
+    if (traces)
+        r = pin(skel->maps.spans, directory, "spans", error);
+    if (traces && r == 0)
+        r = pin(skel->maps.traces, directory, "traces", error);
     bpf_object__for_each_map(map, skel->obj)
     {
-        const char *name = pin_name(map);
-
-        if (!name)
-            continue;
-        r = pin_path(path, directory, name, error);
-        if (r < 0)
-            return r;
-        r = bpf_obj_pin(bpf_map__fd(map), path);
-        if (r < 0)
-            return error_errno(error, r, "cannot pin '%s'", path);
+        if (r == 0 && pin_name(map))
+            r = pin(map, directory, pin_name(map), error);
     }
-    return 0;
+    return r;
 }
 
 int maps_unpin(const char *directory, struct error *error)

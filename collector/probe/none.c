@@ -354,6 +354,14 @@ int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uin
     return error_set(error, -ENOTSUP, "cannot trace: %.200s", probe->blind);
 }
 
+void probe_untrace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t slot)
+{
+    (void)probe;
+    (void)cgroup_id;
+    (void)cgroup_version;
+    (void)slot;
+}
+
 void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns)
 {
     (void)probe;
@@ -374,8 +382,10 @@ int probe_spans_fd(const struct probe *probe)
     return -1;
 }
 
-int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error)
+int probe_spans(struct probe *probe, uint32_t max, probe_span_f each, void *arg,
+                struct error *error)
 {
+    (void)max;
     (void)probe;
     (void)each;
     (void)arg;

@@ -89,6 +89,20 @@ static int open_directory(struct probe *probe, const char *pin_dir, struct error
     return 0;
 }
 
+/* All programs of a layout can trace, or none: those that an earlier process has pinned decide. */
+static int adopt(struct probe *probe, struct error *error)
+{
+    int r = maps_adopt(probe->skel, probe->directory, error);
+
+    probe->adopted = r > 0;
+    if (r > 0) {
+        r = maps_adopt_traces(probe->skel, probe->directory, error);
+        probe->features.spans = r > 0;
+    }
+    probe->skel->rodata->features.spans = probe->features.spans;
+    return r < 0 ? r : 0;
+}
+
 /* Open a skeleton that is ready to be loaded, and set probe->adopted. Returns 0 or a negative
  * errno. */
 static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *error)
@@ -101,10 +115,9 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
         return error_errno(error, -errno, "cannot open the BPF object");
     set_sizes(probe->skel, max_steps);
     if (probe->directory) {
-        r = maps_adopt(probe->skel, probe->directory, error);
+        r = adopt(probe, error);
         if (r < 0)
             return r;
-        probe->adopted = r > 0;
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
@@ -252,7 +265,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (r < 0)
         return r;
     features_detect(&probe->features);
-    probe->features.spans = options->spans && !options->pin_dir;
+    probe->features.spans = options->spans;
     if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
@@ -262,7 +275,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (probe->directory && !probe->adopted) {
         if (mkdir(probe->directory, 0700) < 0 && errno != EEXIST)
             return error_errno(error, -errno, "cannot make '%s'", probe->directory);
-        r = maps_pin(probe->skel, probe->directory, error);
+        r = maps_pin(probe->skel, probe->features.spans, probe->directory, error);
         if (r < 0)
             return r;
     }
@@ -285,7 +298,9 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
                                    probe, NULL);
     if (!probe->ring)
         return error_errno(error, -errno, "cannot open the ring buffer");
-    r = spans_open(probe, error);
+    r = probe->adopted && probe->features.spans ? spans_reset(probe, error) : 0;
+    if (r == 0 && options->spans)
+        r = spans_open(probe, error);
     if (r == 0 && options->pin_dir && !probe->blind)
         r = layouts_open(probe, options->pin_dir, error);
     if (r < 0)

@@ -27,7 +27,8 @@ struct probe_options {
     /* How to count. PROBE_NONE: choose automatically between fentry and kprobe; if neither sees
      * reads and writes, use system calls (PROBE_TP_BTF), which see less. Ignored on adoption. */
     enum probe_backend backend;
-    /* Steps may be traced (collector/probe/spans.h). Only without pin_dir. */
+    /* Steps may be traced (collector/probe/spans.h). Programs that an earlier process has pinned
+     * without it do not trace. */
     bool spans;
 };
 

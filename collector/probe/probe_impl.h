@@ -61,13 +61,14 @@ struct probe {
     int rings; /* with other layouts: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;
-    struct ring_buffer *span_ring; /* NULL: nothing is traced */
-    struct trace_record *traces;   /* mapping of the map `traces` */
-    uint32_t n_traces;             /* slots in use */
+    struct ring_buffer *span_ring;               /* NULL: nothing is traced */
+    struct trace_record *traces;                 /* mapping of the map `traces` */
+    uint64_t used_traces[JOBIO_MAX_TRACES / 64]; /* slots in use, one bit each */
+    uint32_t next_trace; /* the slot that was free for the longest time, or after it */
     /* probe_span_f */
     void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
     void *new_span_arg;
-    uint32_t spans_read;   /* by this probe_spans() */
+    uint32_t spans_left;   /* that this probe_spans() may pass on */
     struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
     uint64_t rpc_due_ns;   /* CLOCK_MONOTONIC: no attempt to load them before */
     struct error rpc_why;  /* why its requests are not counted; "": nothing to report */
@@ -77,7 +78,9 @@ struct probe {
 
 /* Give the maps their sizes, before the programs are loaded. */
 void spans_set_sizes(struct jobio_bpf *skel);
-/* Open the maps, if the probe may trace. */
+/* After adoption: end the traces of an earlier process. */
+int spans_reset(struct probe *probe, struct error *error);
+/* Open the maps, if this process may trace. */
 int spans_open(struct probe *probe, struct error *error);
 void spans_close(struct probe *probe);
 
@@ -134,9 +137,13 @@ int target_result(const struct btf *btf, const struct target *target);
 /* Adopt the maps that an earlier process pinned in the directory. Returns 1 if all are adopted, or
  * 0 if none are there; an incomplete set is removed. */
 int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *error);
+/* The same for the maps of traces. Call it after maps_adopt() has returned 1. Returns 0 if the
+ * pinned programs cannot trace. */
+int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error);
 /* Let another object use the maps of the loaded skeleton: all that have the same name in both. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
-int maps_pin(struct jobio_bpf *skel, const char *directory, struct error *error);
+/* traces: with those of traces. */
+int maps_pin(struct jobio_bpf *skel, bool traces, const char *directory, struct error *error);
 /* Unmap `memory` of a loaded skeleton, because the kernel would count all of it as resident. */
 void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the directory and its pins. A missing directory is not an error. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/probe/spans.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,10 +16,6 @@ static const char *const op_names[] = {IO_OPS(OP_NAME)};
 
 #define FUNCTION_NAME(name, ...) "MPI_" #name,
 static const char *const function_names[] = {MPI_FUNCTIONS(FUNCTION_NAME)};
-
-/* Spans that one probe_spans() passes on: more than there is room for in the ring buffer, so that
- * only a program that fills it meanwhile leaves some for the next call. */
-#define SPANS_AT_ONCE 65536
 
 static size_t traces_size(void)
 {
@@ -64,7 +61,58 @@ static int on_span(void *arg, void *data, size_t size)
     };
     if (span.name)
         probe->new_span(record.step, &span, record.comm, probe->new_span_arg);
-    return ++probe->spans_read < SPANS_AT_ONCE ? 0 : -EAGAIN;
+    return --probe->spans_left ? 0 : -EAGAIN;
+}
+
+/* bits: step_traced(), or 0. */
+static int mark_step(struct probe *probe, uint64_t key, uint32_t bits)
+{
+    struct step_record record;
+    int r = map_get(probe, probe->skel->maps.steps, &key, &record);
+
+    if (r < 0)
+        return r;
+    record.shard_mask = (record.shard_mask & ~STEP_TRACE_BITS) | bits;
+    r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_EXIST);
+    /* Tasks remember the old mask. */
+    (void)__atomic_fetch_add(&probe->levels->generation, 1, __ATOMIC_SEQ_CST);
+    return r;
+}
+
+struct marked {
+    uint64_t *keys; /* owned */
+    size_t n;
+};
+
+static int list_marked(const void *key, const void *value, void *arg)
+{
+    const struct step_record *record = value;
+    struct marked *marked = arg;
+    uint64_t *grown;
+
+    if (!(record->shard_mask & STEP_TRACED))
+        return 0;
+    grown = reallocarray(marked->keys, marked->n + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    marked->keys = grown;
+    memcpy(&grown[marked->n++], key, sizeof(*grown));
+    return 0;
+}
+
+int spans_reset(struct probe *probe, struct error *error)
+{
+    struct marked marked = {0};
+    int r = map_each(probe, probe->skel->maps.steps, list_marked, &marked, error);
+
+    for (size_t i = 0; i < marked.n && r == 0; i++) {
+        r = mark_step(probe, marked.keys[i], 0);
+        if (r < 0 && r != -ENOENT)
+            (void)error_errno(error, r, "cannot end a trace");
+        r = r == -ENOENT ? 0 : r;
+    }
+    free(marked.keys);
+    return r;
 }
 
 int spans_open(struct probe *probe, struct error *error)
@@ -89,29 +137,58 @@ void spans_close(struct probe *probe)
         (void)munmap(probe->traces, traces_size());
 }
 
+static bool is_used(const struct probe *probe, uint32_t slot)
+{
+    return probe->used_traces[slot / 64] >> slot % 64 & 1;
+}
+
+/* Returns the free slot that was used least recently, or JOBIO_MAX_TRACES. */
+static uint32_t find_slot(const struct probe *probe)
+{
+    for (uint32_t i = 0; i < JOBIO_MAX_TRACES; i++) {
+        uint32_t slot = (probe->next_trace + i) % JOBIO_MAX_TRACES;
+
+        if (!is_used(probe, slot))
+            return slot;
+    }
+    return JOBIO_MAX_TRACES;
+}
+
+static int check_tracing(const struct probe *probe, struct error *error)
+{
+    if (probe->blind)
+        return error_set(error, -ENOTSUP, "cannot trace: %.200s", probe->blind);
+    if (!probe->span_ring && probe->adopted)
+        return error_set(error, -ENOTSUP,
+                         "cannot trace: the programs in the kernel were loaded without traces");
+    return probe->span_ring ? 0
+                            : error_set(error, -ENOTSUP, "cannot trace: traces are not allowed");
+}
+
 int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
                 struct error *error)
 {
-    uint64_t key = step_key(cgroup_id, cgroup_version);
-    struct step_record record;
-    int r;
+    uint32_t slot = find_slot(probe);
+    int r = check_tracing(probe, error);
 
-    if (probe->blind || !probe->span_ring)
-        return error_set(error, -ENOTSUP, "cannot trace: %.200s",
-                         probe->blind ? probe->blind : "traces are not allowed");
-    if (probe->n_traces == JOBIO_MAX_TRACES)
+    if (r < 0)
+        return r;
+    if (slot == JOBIO_MAX_TRACES)
         return error_set(error, -ENOSPC, "cannot trace more than %d steps", JOBIO_MAX_TRACES);
-    r = map_get(probe, probe->skel->maps.steps, &key, &record);
-    if (r == 0) {
-        record.shard_mask = (record.shard_mask & ~STEP_TRACE_BITS) | step_traced(probe->n_traces);
-        r = map_put(probe, probe->skel->maps.steps, &key, &record, BPF_EXIST);
-    }
+    probe_trace_set_least(probe, slot, 0);
+    r = mark_step(probe, step_key(cgroup_id, cgroup_version), step_traced(slot));
     if (r < 0)
         return error_errno(error, r, "cannot trace the step");
-    /* Tasks remember the old mask. */
-    (void)__atomic_fetch_add(&probe->levels->generation, 1, __ATOMIC_SEQ_CST);
-    *ret = probe->n_traces++;
+    probe->used_traces[slot / 64] |= UINT64_C(1) << slot % 64;
+    probe->next_trace = slot + 1;
+    *ret = slot;
     return 0;
+}
+
+void probe_untrace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t slot)
+{
+    (void)mark_step(probe, step_key(cgroup_id, cgroup_version), 0);
+    probe->used_traces[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
 void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns)
@@ -136,7 +213,8 @@ int probe_spans_fd(const struct probe *probe)
     return probe->span_ring ? ring_buffer__epoll_fd(probe->span_ring) : -1;
 }
 
-int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error *error)
+int probe_spans(struct probe *probe, uint32_t max, probe_span_f each, void *arg,
+                struct error *error)
 {
     int r;
 
@@ -144,7 +222,7 @@ int probe_spans(struct probe *probe, probe_span_f each, void *arg, struct error 
         return 0;
     probe->new_span = each;
     probe->new_span_arg = arg;
-    probe->spans_read = 0;
+    probe->spans_left = max;
     r = ring_buffer__consume(probe->span_ring);
     if (r == -EAGAIN)
         return 1;

@@ -322,6 +322,11 @@ static int add_slices(struct followed *f, const struct io_mount *m,
     return r;
 }
 
+const char *sampler_mount(struct sampler *sampler, uint32_t step, uint64_t dev)
+{
+    return mounts_find(sampler->mounts, step, dev).mount;
+}
+
 static int add_account(const struct probe_account *a, void *arg)
 {
     struct sampler *sampler = arg;

@@ -47,6 +47,10 @@ typedef size_t (*sampler_tasks_f)(uint32_t step, uint32_t *pids, size_t max, voi
  * for. Not called for steps that are not followed. NULL, the default: no other tasks. */
 void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg);
 
+/* The name of a mount of the step, "(unknown)" if it has none. Valid until the step is forgotten.
+ */
+const char *sampler_mount(struct sampler *sampler, uint32_t step, uint64_t dev);
+
 /* Look up the names of new mounts: super blocks that were used for the first time. Call it as soon
  * as probe_fd() is readable, before a mount can disappear. */
 int sampler_name_new_mounts(struct sampler *sampler, struct error *error);

@@ -2,6 +2,7 @@
 #include "collector/trace/tracer.h"
 
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "collector/probe/spans.h"
 #include "collector/trace/keeper.h"
@@ -10,47 +11,120 @@
 #include "common/clock.h"
 #include "common/numbers.h"
 
-struct tracer {
-    struct probe *probe;
+/* They take some milliseconds, in which jobiod does nothing else. */
+#define SPANS_OF_A_READ 8192
+
+/* A step. */
+struct traced {
+    LIST_ENTRY(traced) link;
     struct span_keeper *keeper;
     struct trace_processes *processes;
     uint32_t step, slot;
-    uint64_t due_ns; /* the end of the interval */
-    bool more;       /* there are spans to read */
+    uint64_t cgroup_id;
+    int cgroup_version;
+    struct trace_left_out before; /* of the steps that had the slot */
 };
+
+struct tracer {
+    struct probe *probe;
+    struct trace_limits limits;
+    LIST_HEAD(, traced) steps;
+    size_t n;
+    struct traced *last; /* of the last span */
+    uint64_t due_ns;     /* the end of the interval */
+    bool more;           /* there are spans to read */
+};
+
+static void traced_destroy(struct traced *traced)
+{
+    if (!traced)
+        return;
+    span_keeper_destroy(traced->keeper);
+    trace_processes_destroy(traced->processes);
+    free(traced);
+}
+DEFINE_CLEANUP(struct traced, traced_destroy)
+
+static void remove_step(struct tracer *tracer, struct traced *traced)
+{
+    probe_untrace(tracer->probe, traced->cgroup_id, traced->cgroup_version, traced->slot);
+    LIST_REMOVE(traced, link);
+    tracer->n--;
+    tracer->last = NULL;
+    traced_destroy(traced);
+}
 
 void tracer_destroy(struct tracer *tracer)
 {
     if (!tracer)
         return;
-    span_keeper_destroy(tracer->keeper);
-    trace_processes_destroy(tracer->processes);
+    while (!LIST_EMPTY(&tracer->steps))
+        remove_step(tracer, LIST_FIRST(&tracer->steps));
     free(tracer);
 }
-DEFINE_CLEANUP(struct tracer, tracer_destroy)
 
 int tracer_create(struct tracer **ret, struct probe *probe, const struct trace_limits *limits,
                   struct error *error)
 {
-    CLEANUP(tracer_destroyp) struct tracer *tracer = calloc(1, sizeof(*tracer));
+    struct tracer *tracer = calloc(1, sizeof(*tracer));
 
-    if (tracer) {
-        tracer->probe = probe;
-        tracer->keeper = span_keeper_create(limits->per_second, limits->in_all);
-        tracer->processes = trace_processes_create("/proc");
-    }
-    if (!tracer || !tracer->keeper || !tracer->processes)
-        return error_errno(error, -ENOMEM, "trace the command");
-    *ret = TAKE_PTR(tracer);
+    if (!tracer)
+        return error_errno(error, -ENOMEM, "trace");
+    tracer->probe = probe;
+    tracer->limits = *limits;
+    *ret = tracer;
     return 0;
+}
+
+/* Spans of one step often follow each other. */
+static struct traced *find(const struct tracer *tracer, uint32_t step)
+{
+    struct traced *traced = tracer->last;
+
+    if (traced && traced->step == step)
+        return traced;
+    LIST_FOREACH (traced, &tracer->steps, link) {
+        if (traced->step == step)
+            return traced;
+    }
+    return NULL;
+}
+
+bool tracer_has(const struct tracer *tracer, uint32_t step)
+{
+    return find(tracer, step);
+}
+
+size_t tracer_steps(const struct tracer *tracer)
+{
+    return tracer ? tracer->n : 0;
 }
 
 int tracer_start(struct tracer *tracer, uint32_t step, uint64_t cgroup_id, int cgroup_version,
                  struct error *error)
 {
-    tracer->step = step;
-    tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
-    return probe_trace(tracer->probe, cgroup_id, cgroup_version, &tracer->slot, error);
+    CLEANUP(traced_destroyp) struct traced *traced = calloc(1, sizeof(*traced));
+    int r;
+
+    if (tracer->n == TRACER_STEPS)
+        return error_set(error, -ENOSPC, "%d steps are traced already", TRACER_STEPS);
+    if (traced) {
+        *traced =
+            (struct traced){.step = step, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
+        traced->keeper = span_keeper_create(tracer->limits.per_second, tracer->limits.in_all);
+        traced->processes = trace_processes_create("/proc");
+    }
+    if (!traced || !traced->keeper || !traced->processes)
+        return error_errno(error, -ENOMEM, "trace a step");
+    r = probe_trace(tracer->probe, cgroup_id, cgroup_version, &traced->slot, error);
+    if (r < 0)
+        return r;
+    traced->before = probe_trace_left_out(tracer->probe, traced->slot);
+    if (!tracer->n++)
+        tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
+    LIST_INSERT_HEAD(&tracer->steps, traced, link);
+    (void)TAKE_PTR(traced);
+    return 0;
 }
 
 int tracer_fd(const struct tracer *tracer)
@@ -60,7 +134,7 @@ int tracer_fd(const struct tracer *tracer)
 
 uint64_t tracer_due(const struct tracer *tracer)
 {
-    if (!tracer)
+    if (!tracer || (!tracer->n && !tracer->more))
         return UINT64_MAX;
     return tracer->more ? 0 : tracer->due_ns;
 }
@@ -68,54 +142,81 @@ uint64_t tracer_due(const struct tracer *tracer)
 static void on_span(uint32_t step, const struct span *span, const char *comm, void *arg)
 {
     struct tracer *tracer = arg;
+    struct traced *traced = find(tracer, step);
 
-    if (step != tracer->step)
+    if (!traced)
         return;
-    trace_processes_see(tracer->processes, span->pid, span->tid, comm);
-    span_keeper_add(tracer->keeper, span);
+    tracer->last = traced;
+    trace_processes_see(traced->processes, span->pid, span->tid, comm);
+    span_keeper_add(traced->keeper, span);
+}
+
+static void set_least(const struct tracer *tracer, const struct traced *traced, uint64_t least_ns)
+{
+    probe_trace_set_least(tracer->probe, traced->slot, least_ns);
 }
 
 /* The limit of an interval ends before the last spans of the interval are read, so that no span of
  * the next one is left out by it. */
-int tracer_read(struct tracer *tracer, struct error *error)
+static int read_spans(struct tracer *tracer, uint32_t max, struct error *error)
 {
-    bool turn;
+    bool turn = clock_ns(CLOCK_MONOTONIC) >= tracer->due_ns;
+    struct traced *traced;
     int r;
 
-    if (!tracer)
-        return 0;
-    turn = clock_ns(CLOCK_MONOTONIC) >= tracer->due_ns;
-    if (turn)
-        probe_trace_set_least(tracer->probe, tracer->slot, 0);
-    r = probe_spans(tracer->probe, on_span, tracer, error);
-    tracer->more = r > 0;
-    if (turn) {
-        span_keeper_turn(tracer->keeper);
-        tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
+    LIST_FOREACH (traced, &tracer->steps, link) {
+        if (turn)
+            set_least(tracer, traced, 0);
     }
-    probe_trace_set_least(tracer->probe, tracer->slot, span_keeper_least_ns(tracer->keeper));
+    r = probe_spans(tracer->probe, max, on_span, tracer, error);
+    tracer->more = r > 0;
+    if (turn)
+        tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
+    LIST_FOREACH (traced, &tracer->steps, link) {
+        if (turn)
+            span_keeper_turn(traced->keeper);
+        set_least(tracer, traced, span_keeper_least_ns(traced->keeper));
+    }
     return r < 0 ? r : 0;
 }
 
-static void add_left_out(struct trace_left_out *to, const struct trace_left_out *from)
+int tracer_read(struct tracer *tracer, struct error *error)
+{
+    return tracer ? read_spans(tracer, SPANS_OF_A_READ, error) : 0;
+}
+
+static void add_left_out(struct trace_left_out *to, const struct trace_left_out *now,
+                         const struct trace_left_out *before)
 {
     for (int kind = 0; kind < SPAN_KINDS; kind++) {
-        add_saturating(&to->shorter[kind], from->shorter[kind]);
-        add_saturating(&to->overflow[kind], from->overflow[kind]);
+        add_saturating(&to->shorter[kind], now->shorter[kind] - before->shorter[kind]);
+        add_saturating(&to->overflow[kind], now->overflow[kind] - before->overflow[kind]);
     }
 }
 
-int tracer_finish(struct tracer *tracer, struct trace *ret, struct error *error)
+static int finish(struct tracer *tracer, struct traced *traced, struct trace *ret,
+                  struct error *error)
 {
     struct trace_left_out left_out;
-    int r = tracer_read(tracer, error);
+    int r = read_spans(tracer, PROBE_SPANS_ALL, error);
 
     if (r < 0)
         return r;
-    span_keeper_finish(tracer->keeper, ret);
-    left_out = probe_trace_left_out(tracer->probe, tracer->slot);
-    add_left_out(&ret->left_out, &left_out);
+    span_keeper_finish(traced->keeper, ret);
+    left_out = probe_trace_left_out(tracer->probe, traced->slot);
+    add_left_out(&ret->left_out, &left_out, &traced->before);
     ret->real_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-    r = trace_processes_finish(tracer->processes, ret);
-    return r < 0 ? error_errno(error, r, "trace the command") : 0;
+    r = trace_processes_finish(traced->processes, ret);
+    return r < 0 ? error_errno(error, r, "trace a step") : 0;
+}
+
+int tracer_finish(struct tracer *tracer, uint32_t step, struct trace *ret, struct error *error)
+{
+    struct traced *traced = find(tracer, step);
+    int r = traced ? finish(tracer, traced, ret, error)
+                   : error_set(error, -ENOENT, "the step is not traced");
+
+    if (traced)
+        remove_step(tracer, traced);
+    return r;
 }

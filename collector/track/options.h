@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/trace/directory.h"
+#include "collector/trace/tracer.h"
 #include "common/job.h"
 #include "common/log.h"
 
 struct hierarchy;
 struct probe;
 struct sampler;
-
 struct tracker_hooks {
     /* The job is over on this node. Called before its last row is handed to the writer; the account
      * is valid during the call. */
@@ -30,6 +31,7 @@ struct tracker_hooks {
 struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* the parent of steps/ and jobs/ */
+    const char *state_dir;   /* with traces: the parent of traces/ */
     uint64_t interval_ns;
     uint64_t drop_gap_ns; /* between two passes that drop counters */
     uint64_t rows_ns;     /* between two provisional rows of a running step, at least interval_ns */
@@ -39,6 +41,9 @@ struct tracker_options {
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;
+    bool traces; /* steps whose tag wants it are traced */
+    struct trace_limits trace_limits;
+    struct trace_directory trace_directory; /* without its path */
     bool mpi, all_mpi; /* count the MPI-IO of steps whose tag wants it; of all steps */
 };
 

@@ -13,6 +13,7 @@
 #include "collector/track/job_files.h"
 #include "collector/track/late_tag.h"
 #include "collector/track/step_mpi.h"
+#include "collector/track/step_trace.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -98,7 +99,9 @@ static int copy_tag(const struct tag *from, struct tag *ret)
     ret->cgroup = strdup(from->cgroup);
     ret->node = from->node ? strdup(from->node) : NULL;
     ret->name = from->name ? strdup(from->name) : NULL;
-    if (ret->cgroup && (ret->node || !from->node) && (ret->name || !from->name))
+    ret->caller = from->caller ? strdup(from->caller) : NULL;
+    if (ret->cgroup && (ret->node || !from->node) && (ret->name || !from->name) &&
+        (ret->caller || !from->caller))
         return 0;
     tag_clear(ret);
     return -ENOMEM;
@@ -149,7 +152,7 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     CLEANUP(tag_clear) struct tag copy = {0};
     struct step *step;
     uint32_t number;
-    bool untracked;
+    bool untracked, late;
     int r;
 
     if (step_is_tracked(tracker, tag))
@@ -163,7 +166,9 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     r = follow(tracker, &copy, number, NULL, &step, error);
     if (r < 0)
         return r;
-    r = step_mpi_start(step, clock_ns(CLOCK_BOOTTIME) > tag_deadline(&step->tag));
+    late = clock_ns(CLOCK_BOOTTIME) > tag_deadline(&step->tag);
+    step_trace_start(step, late);
+    r = step_mpi_start(step, late);
     if (r < 0)
         return error_set(error, r, "no memory for a step");
     if (untracked)
@@ -179,6 +184,7 @@ int step_adopt(struct tracker *tracker, struct tag *tag, const struct step_accou
 
     if (r < 0)
         return r;
+    step_trace_start(*ret, true);
     r = step_mpi_adopt(*ret, before ? before->mpi : NULL);
     if (r < 0)
         return error_set(error, r, "no memory for a step");

@@ -35,6 +35,7 @@ struct step {
     bool has_row;                /* the writer has had a row of it */
     bool tasks_ended;            /* its last task on this node */
     bool summed;                 /* its account is in the job's sum */
+    bool trace_partial;          /* its trace does not start with the step */
     enum step_state end_state;   /* STEP_ENDED or STEP_VANISHED; from PHASE_ENDED on */
     uint64_t ended_boot_ns;      /* CLOCK_BOOTTIME; 0: not reported */
     uint64_t idle_since_ns;      /* CLOCK_BOOTTIME; it did nothing after this */

@@ -98,6 +98,8 @@ static int take_texts(const struct message *m, struct tag *tag, struct error *er
         r = copy_text(&tag->node, message_get(m, "NODE"), error);
     if (!r)
         r = copy_text(&tag->name, message_get(m, "NAME"), error);
+    if (!r)
+        r = copy_text(&tag->caller, message_get(m, "TRACEPARENT"), error);
     return r;
 }
 
@@ -106,13 +108,14 @@ void tag_clear(struct tag *tag)
     free(tag->cgroup);
     free(tag->node);
     free(tag->name);
+    free(tag->caller);
     memset(tag, 0, sizeof(*tag));
 }
 
 int tag_parse(const struct message *m, struct tag *ret, struct error *error)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
-    uint64_t direct, mpi;
+    uint64_t direct, mpi, trace;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r; i++)
@@ -122,6 +125,8 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     if (!r)
         r = message_get_u64(m, "MPI", 1, 0, &mpi, error);
     if (!r)
+        r = message_get_u64(m, "TRACE", 1, 0, &trace, error);
+    if (!r)
         r = take_texts(m, &tag, error);
     if (r < 0)
         return r;
@@ -129,6 +134,7 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
         return error_set(error, -EINVAL, "CGROUP_VERSION is neither 1 nor 2");
     tag.direct = direct;
     tag.mpi = mpi;
+    tag.trace = trace;
     *ret = tag;
     memset(&tag, 0, sizeof(tag));
     return 0;

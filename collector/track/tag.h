@@ -27,6 +27,8 @@ struct tag {
     char *name;                     /* owned, NULL: not reported; untrusted */
     bool direct;                    /* the plugin put the cgroup into the map itself */
     bool mpi;                       /* the user wants MPI-IO to be counted */
+    bool trace;                     /* the user wants a trace */
+    char *caller; /* owned, NULL: not reported; TRACEPARENT of the environment, untrusted */
 };
 
 /* -EINVAL with text: a number is missing or bad, or the path is invalid. */

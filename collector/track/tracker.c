@@ -21,10 +21,12 @@
 #include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
 #include "collector/track/step_mpi.h"
+#include "collector/trace/tracer.h"
 #include "collector/track/stored_steps.h"
 #include "collector/track/untagged.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/text.h"
 
 /* How long the programs stay attached to MPI for the next job that wants it. */
 #define MPI_LINGER_NS (10 * NS_PER_MINUTE)
@@ -58,6 +60,8 @@ void tracker_destroy(struct tracker *tracker)
         jobs_remove(&tracker->jobs, tracker->jobs.items[0]);
     free(tracker->jobs.items);
     mpi_watcher_destroy(tracker->mpi);
+    tracer_destroy(tracker->tracer);
+    free((char *)tracker->traces.path);
     free(tracker->cluster);
     free(tracker->node);
     free(tracker->missed);
@@ -69,6 +73,18 @@ void tracker_destroy(struct tracker *tracker)
     free(tracker);
 }
 DEFINE_CLEANUP(struct tracker, tracker_destroy)
+
+static int create_tracer(struct tracker *tracker, const struct tracker_options *options,
+                         struct error *error)
+{
+    if (!options->traces)
+        return 0;
+    tracker->traces = options->trace_directory;
+    tracker->traces.path = text_format("%s/traces", options->state_dir);
+    if (!tracker->traces.path)
+        return error_set(error, -ENOMEM, "no memory for the tracker");
+    return tracer_create(&tracker->tracer, options->probe, &options->trace_limits, error);
+}
 
 int tracker_create(struct tracker **ret, const struct tracker_options *options,
                    const struct tracker_hooks *hooks, struct error *error)
@@ -99,7 +115,9 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
         if (!tracker->mpi)
             return error_set(error, -ENOMEM, "no memory for the tracker");
     }
-    r = users_create(&tracker->users, NULL, error);
+    r = create_tracer(tracker, options, error);
+    if (r == 0)
+        r = users_create(&tracker->users, NULL, error);
     if (r < 0)
         return r;
     tracker->steps_fd = open_dir(options->runtime_dir, "steps", error);
@@ -325,6 +343,21 @@ int tracker_tick(struct tracker *tracker, struct error *error)
         missed_record_save(tracker);
     look_for_untagged(tracker);
     return r;
+}
+
+int tracker_traces_fd(const struct tracker *tracker)
+{
+    return tracer_fd(tracker->tracer);
+}
+
+uint64_t tracker_traces_due(const struct tracker *tracker)
+{
+    return tracer_due(tracker->tracer);
+}
+
+int tracker_traces_read(struct tracker *tracker, struct error *error)
+{
+    return tracer_read(tracker->tracer, error);
 }
 
 uint64_t tracker_settle(struct tracker *tracker)

@@ -127,6 +127,21 @@ struct tracker_stats {
 };
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret);
 
+/* The spans of traced steps: a descriptor (-1: no step is traced); when it is readable, or it is
+ * this time (CLOCK_MONOTONIC; UINT64_MAX: none), call tracker_traces_read(). */
+int tracker_traces_fd(const struct tracker *tracker);
+uint64_t tracker_traces_due(const struct tracker *tracker);
+int tracker_traces_read(struct tracker *tracker, struct error *error);
+
+struct tracker_traces {
+    bool allowed;
+    const char *path;      /* of the directory */
+    size_t steps;          /* that are traced now */
+    uint64_t kept, failed; /* of ended steps since the start of the process; steps without a trace
+                            * that wanted one */
+};
+void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *ret);
+
 struct mpi_watcher_state;
 /* How MPI-IO is counted; all 0 if it is not. */
 void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret);

@@ -3,6 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
 #define JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
 
+#include "collector/trace/directory.h"
 #include "collector/track/job.h"
 #include "collector/track/options.h"
 #include "collector/track/recent_steps.h"
@@ -10,6 +11,7 @@
 
 struct folded_marks;
 struct mpi_watcher;
+struct tracer;
 struct users;
 struct writer;
 
@@ -23,6 +25,9 @@ struct tracker {
     struct hierarchy *hierarchy;
     struct mpi_watcher *mpi; /* owned; NULL: no MPI-IO is counted */
     bool all_mpi;
+    struct tracer *tracer;         /* owned; NULL: no step is traced */
+    struct trace_directory traces; /* its path is owned */
+    uint64_t traces_kept, traces_failed;
     struct error mpi_failure; /* why no MPI-IO can be counted, as it was logged; "": it can */
     struct users *users;      /* of users that no prolog has reported */
     struct writer *writer;    /* NULL: rows have to wait */

@@ -7,6 +7,7 @@
 
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mpi/watcher.h"
+#include "collector/trace/tracer.h"
 #include "collector/store/store.h"
 #include "collector/track/accounts.h"
 #include "collector/track/job_files.h"
@@ -310,6 +311,17 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
             ret->unsaved += job->steps[j]->phase != PHASE_RUNNING && !step_is_stored(job->steps[j]);
         }
     }
+}
+
+void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *ret)
+{
+    *ret = (struct tracker_traces){
+        .allowed = tracker->tracer,
+        .path = tracker->traces.path,
+        .steps = tracer_steps(tracker->tracer),
+        .kept = tracker->traces_kept,
+        .failed = tracker->traces_failed,
+    };
 }
 
 void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret)

@@ -195,7 +195,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
 
 int watch_trace(struct watch *watch, struct trace *ret, struct error *error)
 {
-    int rc = tracer_finish(watch->tracer, ret, error);
+    int rc = tracer_finish(watch->tracer, watch->step, ret, error);
 
     for (size_t i = 0; rc == 0 && i < ret->n_spans; i++) {
         struct span *span = &ret->spans[i];

@@ -54,23 +54,24 @@ static void period_extend(struct trace_period *period, uint64_t start_ns, uint64
         period->end_ns = end_ns;
 }
 
-/* The job has times by a clock that may have been set meanwhile. */
+/* The command or step has times by a clock that may have been set meanwhile. */
 static void find_periods(const struct report_trace *report, struct trace_arrangement *ret)
 {
     const struct trace *trace = report->trace;
-    const struct job_account *job = report->job;
+    uint64_t start_ns = report->step ? report->step->start_ns : report->job->start_ns;
+    uint64_t end_ns = report->step ? report->step->end_ns : report->job->end_ns;
 
-    ret->job = (struct trace_period){job->start_ns - trace->real_ns, job->end_ns - trace->real_ns};
+    ret->all = (struct trace_period){start_ns - trace->real_ns, end_ns - trace->real_ns};
     for (size_t i = 0; i < trace->n_processes; i++)
         ret->periods[i] = (struct trace_period){UINT64_MAX, 0};
     for (size_t i = 0; i < trace->n_spans; i++) {
         const struct span *span = &trace->spans[i];
         const struct trace_process *process = trace_process(trace, span->pid);
-        uint64_t end_ns = span->start_ns + span->time_ns;
+        uint64_t span_end_ns = span->start_ns + span->time_ns;
 
-        period_extend(&ret->job, span->start_ns, end_ns);
+        period_extend(&ret->all, span->start_ns, span_end_ns);
         if (process)
-            period_extend(&ret->periods[process - trace->processes], span->start_ns, end_ns);
+            period_extend(&ret->periods[process - trace->processes], span->start_ns, span_end_ns);
     }
 }
 

@@ -19,7 +19,7 @@ struct trace_period {
 struct trace_arrangement {
     struct trace_row *rows;       /* owned; by process, thread and start */
     struct trace_period *periods; /* owned; of the processes of the trace */
-    struct trace_period job;      /* of the job: all spans are inside */
+    struct trace_period all;      /* of the command or step: all spans are inside */
 };
 
 /* 0 or -ENOMEM. */

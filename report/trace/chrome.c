@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The Trace Event format: complete events ("X"), in microseconds since the start of the job. */
+/* The Trace Event format: complete events ("X"), in microseconds since the start of the first part.
+ */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "common/errno_names.h"
+#include "common/numbers.h"
 #include "common/tree.h"
 #include "report/trace/arrangement.h"
 
 struct writer {
-    const struct report_trace *report;
+    const struct report_trace *report; /* the part that is being written */
     struct trace_arrangement arrangement;
+    uint64_t start_ns; /* real time */
     FILE *out;
     bool any; /* an event is written */
 };
@@ -42,12 +45,13 @@ static int write_process(struct writer *writer, const struct trace_process *proc
     struct tree t = {0};
     struct json_object *event = tree_object(&t), *args = tree_object(&t);
     const char *comm = *process->comm ? process->comm : "process";
-    char name[64];
+    const struct step_trace *step = writer->report->step;
+    char name[64], rank[24] = "", text[16];
 
     if (process->has_rank)
-        (void)snprintf(name, sizeof(name), "%s rank %u", comm, process->rank);
-    else
-        (void)snprintf(name, sizeof(name), "%s", comm);
+        (void)snprintf(rank, sizeof(rank), " rank %u", process->rank);
+    (void)snprintf(name, sizeof(name), "%s%s%s%s", comm, rank, step ? ", step " : "",
+                   step ? step_format(step->step, text) : "");
     tree_put_text(&t, event, "name", "process_name");
     tree_put_text(&t, event, "ph", "M");
     tree_put_u64(&t, event, "pid", process->pid);
@@ -83,7 +87,7 @@ static int write_span(struct writer *writer, const struct span *span)
     tree_put_text(&t, event, "name", span->name);
     tree_put_text(&t, event, "cat", span->kind == SPAN_MPI ? "mpi" : "io");
     tree_put_text(&t, event, "ph", "X");
-    put_us(&t, event, "ts", span->start_ns - writer->arrangement.job.start_ns);
+    put_us(&t, event, "ts", writer->report->trace->real_ns + span->start_ns - writer->start_ns);
     put_us(&t, event, "dur", span->time_ns);
     tree_put_u64(&t, event, "pid", span->pid);
     tree_put_u64(&t, event, "tid", span->tid);
@@ -91,35 +95,65 @@ static int write_span(struct writer *writer, const struct span *span)
     return write_event(writer, &t, event);
 }
 
-static int write_tail(struct writer *writer)
+static int write_part(struct writer *writer)
 {
     const struct trace *trace = writer->report->trace;
-    int r = fprintf(writer->out,
-                    "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
-                    "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
-                    ",\"dropped_unseen\":%" PRIu64 "}}\n",
-                    trace->real_ns + writer->arrangement.job.start_ns,
-                    trace_dropped(trace, SPAN_REQUEST), trace_dropped(trace, SPAN_MPI),
-                    trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI]);
+    int r = trace_arrange(writer->report, &writer->arrangement);
 
+    for (size_t i = 0; r == 0 && i < trace->n_processes; i++)
+        r = write_process(writer, &trace->processes[i]);
+    for (size_t i = 0; r == 0 && i < trace->n_spans; i++)
+        r = write_span(writer, writer->arrangement.rows[i].span);
+    trace_arrangement_clear(&writer->arrangement);
+    return r;
+}
+
+static int write_tail(const struct writer *writer, const struct report_trace *parts, size_t n)
+{
+    uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        for (int kind = 0; kind < SPAN_KINDS; kind++) {
+            add_saturating(&dropped[kind], trace_dropped(parts[i].trace, kind));
+            add_saturating(&unseen, parts[i].trace->left_out.overflow[kind]);
+        }
+    r = fprintf(writer->out,
+                "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
+                "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
+                ",\"dropped_unseen\":%" PRIu64 "}}\n",
+                writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen);
     return r < 0 ? -errno : 0;
 }
 
-int report_trace_chrome(const struct report_trace *report, FILE *out)
+/* No span of a part is before it. */
+static int find_start(const struct report_trace *parts, size_t n, uint64_t *ret)
 {
-    struct writer writer = {.report = report, .out = out};
-    int r = trace_arrange(report, &writer.arrangement);
+    for (size_t i = 0; i < n; i++) {
+        struct trace_arrangement arrangement;
+        int r = trace_arrange(&parts[i], &arrangement);
+        uint64_t start_ns;
 
-    if (r < 0)
-        return r;
-    if (fputs("{\"traceEvents\":[", out) < 0)
+        if (r < 0)
+            return r;
+        start_ns = parts[i].trace->real_ns + arrangement.all.start_ns;
+        if (!i || start_ns < *ret)
+            *ret = start_ns;
+        trace_arrangement_clear(&arrangement);
+    }
+    return 0;
+}
+
+int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out)
+{
+    struct writer writer = {.out = out};
+    int r = find_start(parts, n, &writer.start_ns);
+
+    if (r == 0 && fputs("{\"traceEvents\":[", out) < 0)
         r = -errno;
-    for (size_t i = 0; r == 0 && i < report->trace->n_processes; i++)
-        r = write_process(&writer, &report->trace->processes[i]);
-    for (size_t i = 0; r == 0 && i < report->trace->n_spans; i++)
-        r = write_span(&writer, writer.arrangement.rows[i].span);
-    if (r == 0)
-        r = write_tail(&writer);
-    trace_arrangement_clear(&writer.arrangement);
-    return r;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        writer.report = &parts[i];
+        r = write_part(&writer);
+    }
+    return r < 0 ? r : write_tail(&writer, parts, n);
 }

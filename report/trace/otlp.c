@@ -16,7 +16,8 @@
 #define ROOT_ID 1
 
 struct writer {
-    const struct report_trace *report;
+    const struct report_trace *parts, *report; /* report: the one that is being written */
+    size_t n_parts;
     struct trace_arrangement arrangement;
     char trace[33];
     FILE *out;
@@ -26,7 +27,7 @@ struct writer {
 /* A span to be written. */
 struct node {
     const char *name;
-    uint32_t id, parent; /* parent 0: the caller's span, or none */
+    uint32_t id, parent; /* id 0: the root span of a job; parent 0: see put_parent() */
     struct trace_period period;
     struct json_object *attributes; /* owned */
     bool failed;
@@ -92,17 +93,21 @@ static int print(struct writer *writer, const char *before, struct json_object *
     return r;
 }
 
-static void put_parent(struct tree *t, struct json_object *o, const struct trace_identity *identity,
-                       uint32_t parent)
+/* A step is below the root span of its job; the root of a job or command below the caller's span,
+ * if there is one. */
+static void put_parent(struct tree *t, struct json_object *o, const struct report_trace *report,
+                       const struct node *node)
 {
+    const struct trace_identity *identity = &report->identity;
+    bool is_root = !node->id || (!node->parent && !report->step);
     char id[17];
 
-    if (!parent && !identity->has_parent)
+    if (is_root && !identity->has_parent)
         return;
-    if (parent)
-        (void)snprintf(id, sizeof(id), "%08x%08x", identity->ids, parent);
+    if (node->parent)
+        (void)snprintf(id, sizeof(id), "%08x%08x", identity->ids, node->parent);
     else
-        format_hex(identity->parent, sizeof(identity->parent), id);
+        format_hex(is_root ? identity->parent : identity->job, 8, id);
     tree_put_text(t, o, "parentSpanId", id);
 }
 
@@ -114,10 +119,13 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
     char id[17];
     int r;
 
-    (void)snprintf(id, sizeof(id), "%08x%08x", report->identity.ids, node->id);
+    if (node->id)
+        (void)snprintf(id, sizeof(id), "%08x%08x", report->identity.ids, node->id);
+    else
+        format_hex(report->identity.job, sizeof(report->identity.job), id);
     tree_put_text(t, o, "traceId", writer->trace);
     tree_put_text(t, o, "spanId", id);
-    put_parent(t, o, &report->identity, node->parent);
+    put_parent(t, o, report, node);
     tree_put_text(t, o, "name", node->name);
     tree_put_u64(t, o, "kind", KIND_INTERNAL);
     put_u64_text(t, o, "startTimeUnixNano", report->trace->real_ns + node->period.start_ns);
@@ -133,22 +141,97 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
     return r;
 }
 
-static int write_root(struct writer *writer)
+static void add_job(struct tree *t, struct json_object *to, const struct step_trace *step)
 {
-    const struct trace *trace = writer->report->trace;
-    const struct job_account *job = writer->report->job;
-    struct tree t = {0};
-    struct node node = {.name = "jobio run", .id = ROOT_ID, .attributes = tree_array(&t)};
+    add_u64(t, to, "slurm.job.id", step->jobid);
+    add_u64(t, to, "slurm.job.restart", step->restart);
+}
 
-    node.period = writer->arrangement.job;
-    node.failed = job->exit_status != 0;
-    add_u64(&t, node.attributes, "process.exit.code", (uint64_t)job->exit_status);
-    add_u64(&t, node.attributes, "jobio.dropped",
+static void add_step(struct tree *t, struct json_object *to, const struct step_trace *step)
+{
+    char text[16];
+
+    add_job(t, to, step);
+    add_text(t, to, "slurm.step.id", step_format(step->step, text));
+    if (step->het != HET_NONE)
+        add_u64(t, to, "slurm.het.component", step->het);
+    if (step->partial)
+        add_true(t, to, "jobio.partial");
+}
+
+static void add_dropped(struct tree *t, struct json_object *to, const struct trace *trace)
+{
+    add_u64(t, to, "jobio.dropped",
             trace_dropped(trace, SPAN_REQUEST) + trace_dropped(trace, SPAN_MPI));
-    add_u64(&t, node.attributes, "jobio.dropped_requests", trace_dropped(trace, SPAN_REQUEST));
-    add_u64(&t, node.attributes, "jobio.dropped_mpi_calls", trace_dropped(trace, SPAN_MPI));
-    add_u64(&t, node.attributes, "jobio.dropped_unseen",
+    add_u64(t, to, "jobio.dropped_requests", trace_dropped(trace, SPAN_REQUEST));
+    add_u64(t, to, "jobio.dropped_mpi_calls", trace_dropped(trace, SPAN_MPI));
+    add_u64(t, to, "jobio.dropped_unseen",
             trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI]);
+}
+
+/* The span of the command or step. */
+static int write_top(struct writer *writer)
+{
+    const struct report_trace *report = writer->report;
+    char name[32] = "jobio run", text[16];
+    struct tree t = {0};
+    struct node node = {.name = name, .id = ROOT_ID, .attributes = tree_array(&t)};
+
+    node.period = writer->arrangement.all;
+    if (report->step) {
+        (void)snprintf(name, sizeof(name), "step %s", step_format(report->step->step, text));
+        add_step(&t, node.attributes, report->step);
+    } else {
+        node.failed = report->job->exit_status != 0;
+        add_u64(&t, node.attributes, "process.exit.code", (uint64_t)report->job->exit_status);
+    }
+    add_dropped(&t, node.attributes, report->trace);
+    return write_node(writer, &t, &node);
+}
+
+static bool is_same_trace(const struct report_trace *a, const struct report_trace *b)
+{
+    return !memcmp(a->identity.trace, b->identity.trace, sizeof(a->identity.trace)) &&
+           !memcmp(a->identity.job, b->identity.job, sizeof(a->identity.job));
+}
+
+/* From the start of the first step to the end of the last one, of those that are here. */
+static struct trace_period period_of_job(const struct writer *writer)
+{
+    uint64_t real_ns = writer->report->trace->real_ns;
+    struct trace_period period = writer->arrangement.all;
+
+    for (size_t i = 0; i < writer->n_parts; i++) {
+        const struct report_trace *part = &writer->parts[i];
+
+        if (!part->step || !is_same_trace(part, writer->report))
+            continue;
+        if (part->step->start_ns < real_ns + period.start_ns)
+            period.start_ns = part->step->start_ns - real_ns;
+        if (part->step->end_ns > real_ns + period.end_ns)
+            period.end_ns = part->step->end_ns - real_ns;
+    }
+    return period;
+}
+
+/* The root span of the job, with the first part of the trace. */
+static int write_job(struct writer *writer)
+{
+    const struct step_trace *step = writer->report->step;
+    struct tree t = {0};
+    struct node node = {.attributes = NULL};
+    char name[32];
+
+    for (const struct report_trace *part = writer->parts; part < writer->report; part++)
+        if (is_same_trace(part, writer->report))
+            return 0;
+    (void)snprintf(name, sizeof(name), "job %u", step->jobid);
+    node.name = name;
+    node.period = period_of_job(writer);
+    node.attributes = tree_array(&t);
+    add_job(&t, node.attributes, step);
+    if (step->name)
+        add_text(&t, node.attributes, "slurm.job.name", step->name);
     return write_node(writer, &t, &node);
 }
 
@@ -236,31 +319,51 @@ static int write_head(struct writer *writer)
     add_text(&t, attributes, "service.name", "jobio");
     if (writer->report->host)
         add_text(&t, attributes, "host.name", writer->report->host);
+    if (writer->report->step)
+        add_text(&t, attributes, "slurm.cluster.name", writer->report->step->cluster);
     tree_put(&t, resource, "attributes", attributes);
-    r = print(writer, "{\"resourceSpans\":[{\"resource\":", tree_end(&t, resource));
+    r = print(writer, writer->report == writer->parts ? "{\"resource\":" : ",{\"resource\":",
+              tree_end(&t, resource));
     if (r == 0 &&
         fputs(",\"scopeSpans\":[{\"scope\":{\"name\":\"jobio\"},\"spans\":[\n", writer->out) < 0)
         r = -errno;
     return r;
 }
 
-int report_trace_otlp(const struct report_trace *report, FILE *out)
+static int write_part(struct writer *writer)
 {
-    struct writer writer = {.report = report, .out = out};
-    int r = trace_arrange(report, &writer.arrangement);
+    const struct report_trace *report = writer->report;
+    int r = trace_arrange(report, &writer->arrangement);
 
     if (r < 0)
         return r;
-    format_hex(report->identity.trace, sizeof(report->identity.trace), writer.trace);
-    r = write_head(&writer);
+    writer->any = false;
+    format_hex(report->identity.trace, sizeof(report->identity.trace), writer->trace);
+    r = write_head(writer);
+    if (r == 0 && report->step)
+        r = write_job(writer);
     if (r == 0)
-        r = write_root(&writer);
+        r = write_top(writer);
     for (size_t i = 0; r == 0 && i < report->trace->n_processes; i++)
-        r = write_process(&writer, i);
+        r = write_process(writer, i);
     for (size_t i = 0; r == 0 && i < report->trace->n_spans; i++)
-        r = write_row(&writer, i);
-    if (r == 0 && fputs("\n]}]}]}\n", out) < 0)
+        r = write_row(writer, i);
+    if (r == 0 && fputs("\n]}]}", writer->out) < 0)
         r = -errno;
-    trace_arrangement_clear(&writer.arrangement);
+    trace_arrangement_clear(&writer->arrangement);
+    return r;
+}
+
+int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out)
+{
+    struct writer writer = {.parts = parts, .n_parts = n, .out = out};
+    int r = fputs("{\"resourceSpans\":[", out) < 0 ? -errno : 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        writer.report = &parts[i];
+        r = write_part(&writer);
+    }
+    if (r == 0 && fputs("]}\n", out) < 0)
+        r = -errno;
     return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace of a job as a document. It has one root span, the job. Below it are the processes,
- * below each its calls of MPI-IO, and below each of these the requests that the thread made in it;
- * other requests are below the process.
+ * The trace of a command or of steps as a document. A command has one root span; below it are the
+ * processes, below each its calls of MPI-IO, and below each of these the requests that the thread
+ * made in it; other requests are below the process. Steps are the same, below the root span of
+ * their job.
  */
 #ifndef JOBIO_REPORT_TRACE_TRACE_H
 #define JOBIO_REPORT_TRACE_TRACE_H
@@ -20,23 +21,34 @@ struct trace_identity {
     uint8_t parent[8]; /* with has_parent: the span of the caller */
     uint32_t ids;      /* random: the upper half of the ids of all spans; not 0 */
     bool has_parent;
+    uint8_t job[8]; /* of a step: the id of the root span */
 };
 
 /* Parse the value of TRACEPARENT (W3C Trace Context, version 00 and later ones) into `trace` and
  * `parent`. 0 or -EINVAL; then nothing is changed. */
 int trace_identity_parse(const char *text, struct trace_identity *ret);
 
+/* The identity of a step: all nodes and steps of the job agree on the trace and on the id of its
+ * root span, without messages. So both come from what all of them know: cluster, number and restart
+ * of the job; if TRACEPARENT is valid, the trace is that of the caller. */
+struct trace_identity trace_identity_of_step(const struct step_trace *step);
+
+/* A command, or a step on one node. */
 struct report_trace {
     const struct trace *trace;
-    const struct job_account *job;
+    const struct job_account *job; /* of a command */
+    const struct step_trace *step; /* of a step; NULL: it is a command */
     struct trace_identity identity;
     const char *host; /* NULL: unknown */
 };
 
-/* Write one document: OTLP in JSON, as /v1/traces of a collector accepts it; or the Trace Event
- * format, which Chrome and Perfetto open. Span by span, because a document in memory would be many
- * times as large. 0, -ENOMEM, or the errno of a write. */
-int report_trace_otlp(const struct report_trace *report, FILE *out);
-int report_trace_chrome(const struct report_trace *report, FILE *out);
+/* Make *ret of a step, which must stay. */
+void report_trace_of_step(const struct step_trace *step, struct report_trace *ret);
+
+/* Write one document of n parts: OTLP in JSON, as /v1/traces of a collector accepts it; or the
+ * Trace Event format, which Chrome and Perfetto open. Span by span, because a document in memory
+ * would be many times as large. 0, -ENOMEM, or the errno of a write. */
+int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out);
+int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out);
 
 #endif

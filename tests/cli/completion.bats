@@ -57,6 +57,7 @@ manual() {
     [ "$(offers jobio history --sort = w)" = "wait write" ]
     [ "$(offers jobio top --sort '')" = "errors meta read wait write" ]
     [ "$(offers jobio top --by job)" = "job job-mount" ]
+    [ "$(offers jobio trace --format '')" = "chrome otlp" ]
     [ "$(offers jobio top -i '')" = "" ]
     [ "$(offers jobio history -S no)" = "noon now now-1days now-1hours now-7days" ]
     [ "$(offers jobio history -u roo)" = root ]

@@ -301,6 +301,11 @@ examples_of_manual() {
             one_line "--all needs the URL of the nodes"
             continue
         fi
+        if [[ $example == "jobio trace "* ]]; then # tests/bpf/trace.bats has traces
+            expect 1
+            one_line "does not trace jobs"
+            continue
+        fi
         if [[ $example == *"--from clickhouse"* ]]; then # tests/deliver has one
             expect 1
             one_line "no ClickHouse is configured"

@@ -20,7 +20,7 @@
 char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
 const char *stepd_second;
-bool stepd_mpi;
+bool stepd_mpi, stepd_trace;
 char *stepd_words[] = {word_socket, NULL};
 
 const struct spank_handle stepd_batch = {
@@ -129,6 +129,8 @@ static int give_options(const char *summary)
         r |= spank_host_option("io-summary")->cb(0, summary, 1);
     if (stepd_mpi)
         r |= spank_host_option("io-mpi")->cb(0, NULL, 1);
+    if (stepd_trace)
+        r |= spank_host_option("io-trace")->cb(0, NULL, 1);
     return r;
 }
 

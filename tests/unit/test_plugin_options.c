@@ -140,6 +140,56 @@ static void test_mpi(void **state)
     assert_false(asks_for_mpi(3, false, none));
 }
 
+/* Returns what a step says of traces in its message; "": nothing. */
+static const char *trace_keys(uint32_t stepid, bool option, const char *const *env)
+{
+    struct spank_handle handle = stepd_batch;
+    static char keys[512];
+    struct answerer a;
+    struct cgroups c;
+    _free_ char *asked = NULL;
+    const char *at;
+
+    handle.stepid = stepid;
+    handle.env = env;
+    stepd_cgroups(&c, 2, "step_x");
+    answerer_start(&a, stepd_directory, ANSWER_OK);
+    stepd_trace = option;
+    stepd_run(&handle, stepd_words, &c, NULL);
+    stepd_trace = false;
+    asked = answerer_asked(&a);
+    at = strstr(asked, "|DIRECT=0|");
+    assert_non_null(at);
+    at += strlen("|DIRECT=0|");
+    snprintf(keys, sizeof(keys), "%.*s", (int)strcspn(at, "\n"), at);
+    assert_string_equal(spank_host_log->text, "");
+    answerer_stop(&a);
+    cgroups_destroy(&c);
+    (void)stepd_clean(NULL);
+    return keys;
+}
+
+static void test_trace(void **state)
+{
+    static const char *const caller[] = {"TRACEPARENT=00-ab-cd-01", NULL},
+                             *const one[] = {"JOBIO_TRACE=1", "TRACEPARENT=00-ab-cd-01", NULL},
+                             *const copy[] = {"SLURM_JOBIO_TRACE=1", "JOBIO_TRACE=0", NULL},
+                             *const none[] = {"JOBIO_TRACE=1", "SLURM_JOBIO_TRACE=0", NULL};
+    char text[256] = "TRACEPARENT=";
+    const char *const longer[] = {text, NULL};
+
+    (void)state;
+    assert_string_equal(trace_keys(STEP_BATCH, false, caller), "");
+    assert_string_equal(trace_keys(STEP_BATCH, true, NULL), "TRACE=1|");
+    assert_string_equal(trace_keys(3, true, caller), "TRACE=1|TRACEPARENT=00-ab-cd-01|");
+    assert_string_equal(trace_keys(3, false, one), "TRACE=1|TRACEPARENT=00-ab-cd-01|");
+    assert_string_equal(trace_keys(3, false, copy), "TRACE=1|");
+    assert_string_equal(trace_keys(3, false, none), "");
+    assert_string_equal(trace_keys(STEP_EXTERN, true, NULL), "");
+    memset(text + strlen(text), 'a', sizeof(text) - 1 - strlen(text));
+    assert_string_equal(trace_keys(3, true, longer), "TRACE=1|");
+}
+
 static void assert_variable(const char *name, const char *expected)
 {
     const char *value = getenv(name);
@@ -150,36 +200,49 @@ static void assert_variable(const char *name, const char *expected)
     unsetenv(name);
 }
 
-/* What the submitting command passes on to the steps and prologs of the job: NULL is nothing. */
-static void check_mpi_passed_on(const char *variable, bool option, const char *expected,
-                                const char *log)
+/* What the submitting command passes on to the steps, and of MPI to the prologs of the job: NULL is
+ * nothing. */
+static void check_passed_on(const char *what, const char *variable, bool option,
+                            const char *expected, const char *log)
 {
+    bool mpi = !strcmp(what, "MPI");
     struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
     struct spank_plugin plugin;
+    char name[32], copy[48], prolog[48];
 
+    snprintf(name, sizeof(name), "JOBIO_%s", what);
+    snprintf(copy, sizeof(copy), "SLURM_%s", name);
+    snprintf(prolog, sizeof(prolog), "SPANK_%s", name);
     if (variable)
-        setenv("JOBIO_MPI", variable, 1);
+        setenv(name, variable, 1);
     spank_host_load(&plugin, &handle, stepd_words);
     assert_int_equal(spank_host_run(&plugin, "init"), 0);
     if (option)
-        assert_int_equal(spank_host_option("io-mpi")->cb(0, NULL, 0), 0);
+        assert_int_equal(spank_host_option(mpi ? "io-mpi" : "io-trace")->cb(0, NULL, 0), 0);
     assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
     spank_host_unload(&plugin);
-    assert_variable("SLURM_JOBIO_MPI", expected);
-    assert_variable("SPANK_JOBIO_MPI", expected);
+    assert_variable(copy, expected);
+    assert_variable(prolog, mpi ? expected : NULL);
     assert_string_equal(spank_host_log->text, log);
-    unsetenv("JOBIO_MPI");
+    memset(spank_host_log, 0, sizeof(*spank_host_log));
+    unsetenv(name);
 }
 
-static void test_submit_mpi(void **state)
+static void test_submit_switches(void **state)
 {
+    static const char *const names[] = {"MPI", "TRACE"};
+    char log[128];
+
     (void)state;
-    check_mpi_passed_on(NULL, false, NULL, "");
-    check_mpi_passed_on(NULL, true, "1", "");
-    check_mpi_passed_on("1", false, "1", "");
-    check_mpi_passed_on("0", false, "0", "");
-    check_mpi_passed_on("0", true, "1", "");
-    check_mpi_passed_on("yes", false, NULL, "error: jobio: JOBIO_MPI=yes is not 0 or 1: ignored\n");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        check_passed_on(names[i], NULL, false, NULL, "");
+        check_passed_on(names[i], NULL, true, "1", "");
+        check_passed_on(names[i], "1", false, "1", "");
+        check_passed_on(names[i], "0", false, "0", "");
+        check_passed_on(names[i], "0", true, "1", "");
+        snprintf(log, sizeof(log), "error: jobio: JOBIO_%s=yes is not 0 or 1: ignored\n", names[i]);
+        check_passed_on(names[i], "yes", false, NULL, log);
+    }
 }
 
 static void run_in_slurmd(const char *hook)
@@ -245,7 +308,8 @@ int main(void)
         cmocka_unit_test_teardown(test_summary, stepd_clean),
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_mpi, stepd_clean),
-        cmocka_unit_test_teardown(test_submit_mpi, stepd_clean),
+        cmocka_unit_test_teardown(test_submit_switches, stepd_clean),
+        cmocka_unit_test_teardown(test_trace, stepd_clean),
         cmocka_unit_test_teardown(test_mpi_after_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_mpi_of_next_run, stepd_clean),
     };

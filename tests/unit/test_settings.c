@@ -47,6 +47,10 @@ static void test_defaults(void **state)
     assert_int_equal(settings->record, RECORD_JOB_END);
     assert_int_equal(settings->summary, SUMMARY_SHORT);
     assert_int_equal(settings->mpi_count, MPI_COUNT_ASKED);
+    assert_false(settings->trace.allow);
+    assert_int_equal(settings->trace.rate, 5000);
+    assert_int_equal(settings->trace.max, 20000);
+    assert_int_equal(settings->trace.keep_bytes, 256 << 20);
     assert_int_equal(settings->metrics_user, METRICS_USER_DEFAULT);
     assert_true(settings_page_has_users(settings));
     assert_false(settings->push.access.insecure);
@@ -71,6 +75,11 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "record_program = /opt/jobio-record\n"
                                  "[mpi]\n"
                                  "count = yes\n"
+                                 "[trace]\n"
+                                 "allow = yes\n"
+                                 "rate = 100\n"
+                                 "max = 100000\n"
+                                 "keep_size = 2M\n"
                                  "[push]\n"
                                  "url = http://one:9091\n"
                                  "url = http://two:9091/prefix\n"
@@ -105,6 +114,10 @@ static void assert_every_kind(const struct settings *settings)
     assert_int_equal(settings->record, RECORD_DEFERRED);
     assert_string_equal(settings->record_program, "/opt/jobio-record");
     assert_int_equal(settings->mpi_count, MPI_COUNT_YES);
+    assert_true(settings->trace.allow);
+    assert_int_equal(settings->trace.rate, 100);
+    assert_int_equal(settings->trace.max, 100000);
+    assert_int_equal(settings->trace.keep_bytes, 2 << 20);
     assert_int_equal(settings->push.urls.n, 2);
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
     assert_int_equal(settings->metrics_user, METRICS_USER_NO);
@@ -266,6 +279,10 @@ static void test_the_example(void **state)
     assert_int_equal(settings->summary, defaults->summary);
     assert_int_equal(settings->record, defaults->record);
     assert_int_equal(settings->mpi_count, defaults->mpi_count);
+    assert_false(settings->trace.allow);
+    assert_int_equal(settings->trace.rate, defaults->trace.rate);
+    assert_int_equal(settings->trace.max, defaults->trace.max);
+    assert_int_equal(settings->trace.keep_bytes, defaults->trace.keep_bytes);
     assert_int_equal(settings->metrics_user, defaults->metrics_user);
     assert_int_equal(settings->push.interval_ns, defaults->push.interval_ns);
     assert_int_equal(settings->push.linger_ns, defaults->push.linger_ns);

@@ -87,13 +87,13 @@ room collector/peers collector/deliver collector/http collector/store report rep
 room collector/sample collector/mounts collector/probe common
 room collector/trace collector/probe common
 room collector/watch collector/sample collector/trace collector/mpi collector/mounts collector/probe collector/cgroup common
-room collector/track collector/sample collector/mpi collector/peers collector/probe collector/cgroup \
+room collector/track collector/sample collector/trace collector/mpi collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common
-room collector/daemon collector/versions collector/track collector/mpi collector/sample collector/peers collector/deliver \
+room collector/daemon collector/versions collector/track collector/trace collector/mpi collector/sample collector/peers collector/deliver \
     settings collector/probe collector/mounts collector/cgroup collector/store \
     collector/http report/top report/json report/record report/text report/advice \
-    report/prometheus common bpf
+    report/prometheus report/trace common bpf
 
 room plugin common bpf
 room record collector/http report/record common

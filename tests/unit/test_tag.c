@@ -35,6 +35,8 @@ static const char *const good[][2] = {
     {"FUTURE", "x"},
     {"WITHIN", "2000"},
     {"MPI", "1"},
+    {"TRACE", "1"},
+    {"TRACEPARENT", "00-ab"},
 };
 
 /* All good keys, with this one changed, or left out (value NULL). */
@@ -65,11 +67,17 @@ static void test_good(void **state)
     assert_string_equal(tag.name, "a=b c");
     assert_true(tag.direct);
     assert_true(tag.mpi);
+    assert_true(tag.trace);
+    assert_string_equal(tag.caller, "00-ab");
     assert_int_equal(tag.within_ms, 2000);
     tag_clear(&tag);
     build("MPI", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
     assert_false(tag.mpi);
+    tag_clear(&tag);
+    build("TRACE", NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_false(tag.trace);
     tag_clear(&tag);
     build("WITHIN", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
@@ -115,6 +123,7 @@ static void test_bad(void **state)
         {"TAGGED_BOOT", NULL},
         {"DIRECT", "2"},
         {"MPI", "2"},
+        {"TRACE", "2"},
         {"WITHIN", "120001"},
     };
 

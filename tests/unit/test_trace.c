@@ -85,7 +85,7 @@ static const struct report_trace report = {
     .host = "node1",
 };
 
-static struct json_object *written(int (*write)(const struct report_trace *, FILE *),
+static struct json_object *written(int (*write)(const struct report_trace *, size_t, FILE *),
                                    const struct report_trace *what)
 {
     _free_ char *text = NULL;
@@ -94,7 +94,7 @@ static struct json_object *written(int (*write)(const struct report_trace *, FIL
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    assert_int_equal(write(what, out), 0);
+    assert_int_equal(write(what, 1, out), 0);
     assert_int_equal(fclose(out), 0);
     ret = json_tokener_parse(text);
     assert_non_null(ret);
@@ -292,6 +292,126 @@ static void test_chrome(void **state)
              "\"dropped_unseen\":2}");
 }
 
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static struct step_trace step_of(uint32_t step, const char *node)
+{
+    return (struct step_trace){.trace = trace,
+                               .cluster = (char *)"c1",
+                               .node = (char *)node,
+                               .name = (char *)"sim\xff",
+                               .jobid = 12,
+                               .restart = 1,
+                               .het = HET_NONE,
+                               .step = step,
+                               .start_ns = job.start_ns + 500 * (step == 3),
+                               .end_ns = job.end_ns + 500 * (step == 3)};
+}
+
+static const char *text_of(struct json_object *o, const char *path)
+{
+    return json_object_get_string(at(o, path));
+}
+
+#define FIRST "/resourceSpans/0/scopeSpans/0/spans"
+#define SECOND "/resourceSpans/1/scopeSpans/0/spans"
+
+/* The root span is in the first part only, and encloses both. */
+static void test_steps(void **state)
+{
+    const struct step_trace steps[] = {step_of(STEP_BATCH, "n1"), step_of(3, "n1")};
+    struct report_trace parts[2];
+    struct json_object *o;
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        report_trace_of_step(&steps[i], &parts[i]);
+    assert_int_equal(report_trace_otlp(parts, 2, out), 0);
+    assert_int_equal(fclose(out), 0);
+    o = json_tokener_parse(text);
+    assert_non_null(o);
+    assert_int_equal(json_object_array_length(at(o, FIRST)), 10);
+    assert_int_equal(json_object_array_length(at(o, SECOND)), 9);
+    check_text(text_of(o, FIRST "/0/name"), "job 12");
+    check_text(text_of(o, FIRST "/1/name"), "step batch");
+    check_text(text_of(o, SECOND "/0/name"), "step 3");
+    assert_false(json_object_object_get_ex(at(o, FIRST "/0"), "parentSpanId", NULL));
+    check_text(text_of(o, FIRST "/1/parentSpanId"), text_of(o, FIRST "/0/spanId"));
+    check_text(text_of(o, SECOND "/0/parentSpanId"), text_of(o, FIRST "/0/spanId"));
+    check_text(text_of(o, SECOND "/0/traceId"), text_of(o, FIRST "/0/traceId"));
+    check_text(text_of(o, SECOND "/1/parentSpanId"), text_of(o, SECOND "/0/spanId"));
+    assert_string_not_equal(text_of(o, SECOND "/0/spanId"), text_of(o, FIRST "/1/spanId"));
+    check_text(text_of(o, FIRST "/0/startTimeUnixNano"), "1000000000000000010");
+    check_text(text_of(o, FIRST "/0/endTimeUnixNano"), "1000000000000000800");
+    check_text(attribute(o, 0, "slurm.job.id"), "12");
+    check_text(attribute(o, 0, "slurm.job.restart"), "1");
+    assert_non_null(attribute(o, 0, "slurm.job.name"));
+    check_text(attribute(o, 1, "slurm.step.id"), "batch");
+    check_text(attribute(o, 1, "jobio.dropped_requests"), "7");
+    assert_null(attribute(o, 1, "jobio.partial"));
+    json_object_put(o);
+}
+
+/* All nodes and steps of a run of a job have the same trace and root; nothing else has. */
+static void test_identities(void **state)
+{
+    const char *caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    struct step_trace step = step_of(3, "n1"), other = step_of(4, "n2");
+    struct trace_identity a = trace_identity_of_step(&step), b = trace_identity_of_step(&other);
+
+    (void)state;
+    assert_memory_equal(a.trace, b.trace, sizeof(a.trace));
+    assert_memory_equal(a.job, b.job, sizeof(a.job));
+    assert_int_not_equal(a.ids, b.ids);
+    assert_false(a.has_parent);
+    other = step_of(3, "n2");
+    assert_int_not_equal(trace_identity_of_step(&other).ids, a.ids);
+    other = step_of(3, "n1");
+    other.restart++;
+    b = trace_identity_of_step(&other);
+    assert_memory_not_equal(a.trace, b.trace, sizeof(a.trace));
+    assert_memory_not_equal(a.job, b.job, sizeof(a.job));
+    other = step_of(3, "n1");
+    other.cluster = (char *)"c2";
+    b = trace_identity_of_step(&other);
+    assert_memory_not_equal(a.trace, b.trace, sizeof(a.trace));
+    step.caller = (char *)caller;
+    other = step_of(4, "n2");
+    other.caller = (char *)caller;
+    a = trace_identity_of_step(&step);
+    b = trace_identity_of_step(&other);
+    assert_int_equal(a.trace[0], 0x4b);
+    assert_memory_equal(a.trace, b.trace, sizeof(a.trace));
+    assert_memory_equal(a.job, b.job, sizeof(a.job));
+    assert_true(a.has_parent);
+    assert_int_equal(a.parent[1], 0xf0);
+    other.caller = (char *)"00-x";
+    assert_false(trace_identity_of_step(&other).has_parent);
+}
+
+static void test_step_of_caller(void **state)
+{
+    struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct json_object *o;
+
+    (void)state;
+    step.caller = (char *)"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    step.partial = true;
+    report_trace_of_step(&step, &part);
+    o = written(report_trace_otlp, &part);
+    check_text(text_at(o, 0, "parentSpanId"), "00f067aa0ba902b7");
+    check_text(text_at(o, 1, "parentSpanId"), text_at(o, 0, "spanId"));
+    check_text(attribute(o, 1, "jobio.partial"), "true");
+    json_object_put(o);
+    o = written(report_trace_chrome, &part);
+    check_text(text_of(o, "/traceEvents/0/args/name"), "app rank 3, step 3");
+    json_object_put(o);
+}
+
 static void test_empty(void **state)
 {
     const struct trace nothing = {.real_ns = 1000000000000000000};
@@ -312,7 +432,8 @@ int main(void)
         cmocka_unit_test(test_otlp_parents),    cmocka_unit_test(test_otlp_times),
         cmocka_unit_test(test_otlp_attributes), cmocka_unit_test(test_otlp_caller),
         cmocka_unit_test(test_callers),         cmocka_unit_test(test_chrome),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_step_of_caller),  cmocka_unit_test(test_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

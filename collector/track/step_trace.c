@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/track/step_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/sample/sampler.h"
+#include "collector/store/writer.h"
+#include "collector/trace/directory.h"
+#include "collector/trace/tracer.h"
+#include "collector/track/tracker_state.h"
+#include "common/cleanup.h"
+
+static void log_failure(struct step *step, const char *why)
+{
+    char text[16];
+
+    step->job->tracker->traces_failed++;
+    if (log_allowed("trace", 10, NULL))
+        tracker_log(step->job->tracker, LOG_LEVEL_WARNING, "step %u.%s has no trace: %s",
+                    step->tag.jobid, step_format(step->tag.step, text), why);
+}
+
+void step_trace_start(struct step *step, bool partial)
+{
+    struct tracker *tracker = step->job->tracker;
+    const struct tag *tag = &step->tag;
+    struct error error;
+
+    if (!tag->trace)
+        return;
+    step->trace_partial = partial;
+    if (!tracker->tracer)
+        log_failure(step, "\"allow = yes\" is not in [trace] of jobio.conf");
+    else if (tracer_start(tracker->tracer, step->number, tag->cgroup_id, tag->version, &error) < 0)
+        log_failure(step, error.text);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+struct ended {
+    struct tracker *tracker;
+    struct step_trace trace;
+};
+
+static void ended_destroy(struct ended *ended)
+{
+    if (!ended)
+        return;
+    step_trace_clear(&ended->trace);
+    free(ended);
+}
+DEFINE_CLEANUP(struct ended, ended_destroy)
+
+static int run_put(struct store *store, void *arg, struct error *error)
+{
+    const struct ended *ended = arg;
+
+    (void)store;
+    return trace_directory_put(&ended->tracker->traces, &ended->trace, error);
+}
+
+static void on_put(int result, const struct error *error, void *arg)
+{
+    CLEANUP(ended_destroyp) struct ended *ended = arg;
+    struct tracker *tracker = ended->tracker;
+
+    tracker->traces_kept += result == 0;
+    tracker->traces_failed += result < 0;
+    if (result < 0 && log_allowed("trace-put", 60, NULL))
+        tracker_log(tracker, LOG_LEVEL_ERROR, "the trace of job %u is lost: %s", ended->trace.jobid,
+                    error->text);
+}
+
+static int name_mounts(struct step *step, struct trace *trace)
+{
+    struct sampler *sampler = step->job->tracker->sampler;
+    const char *name = NULL;
+    uint64_t dev = 0;
+
+    for (size_t i = 0; i < trace->n_spans; i++) {
+        struct span *span = &trace->spans[i];
+
+        if (span->kind != SPAN_REQUEST)
+            continue;
+        if (!name || span->dev != dev)
+            name = trace_mount(trace, sampler_mount(sampler, step->number, span->dev));
+        if (!name)
+            return -ENOMEM;
+        dev = span->dev;
+        span->mount = name;
+    }
+    return 0;
+}
+
+static int copy_text(const char *from, char **ret)
+{
+    *ret = from ? strdup(from) : NULL;
+    return from && !*ret ? -ENOMEM : 0;
+}
+
+/* The step encloses its spans, also if the clock was set meanwhile. */
+static void set_period(const struct step *step, struct step_trace *trace)
+{
+    trace->start_ns = step->account.tagged_at_ns;
+    trace->end_ns = trace->start_ns + step->account.elapsed_ns;
+    for (size_t i = 0; i < trace->trace.n_spans; i++) {
+        const struct span *span = &trace->trace.spans[i];
+        uint64_t start_ns = trace->trace.real_ns + span->start_ns;
+
+        if (start_ns < trace->start_ns)
+            trace->start_ns = start_ns;
+        if (start_ns + span->time_ns > trace->end_ns)
+            trace->end_ns = start_ns + span->time_ns;
+    }
+}
+
+static int describe(const struct step *step, struct step_trace *ret)
+{
+    const struct tracker *tracker = step->job->tracker;
+    const struct tag *tag = &step->tag;
+    int r = copy_text(tracker->cluster, &ret->cluster);
+
+    if (r == 0)
+        r = copy_text(tracker->node, &ret->node);
+    if (r == 0)
+        r = copy_text(tag->name, &ret->name);
+    if (r == 0)
+        r = copy_text(tag->caller, &ret->caller);
+    ret->jobid = tag->jobid;
+    ret->restart = tag->restart;
+    ret->het = tag->het;
+    ret->step = tag->step;
+    ret->uid = tag->uid;
+    ret->array_job = tag->array_job;
+    ret->array_task = tag->array_task;
+    ret->partial = step->trace_partial;
+    return r;
+}
+
+static int finish(struct step *step, struct step_trace *ret, struct error *error)
+{
+    struct tracker *tracker = step->job->tracker;
+    int r = tracer_finish(tracker->tracer, step->number, &ret->trace, error);
+
+    if (r < 0)
+        return r;
+    r = name_mounts(step, &ret->trace);
+    if (r == 0)
+        r = describe(step, ret);
+    if (r < 0)
+        return error_errno(error, r, "finish it");
+    set_period(step, ret);
+    return 0;
+}
+
+void step_trace_end(struct step *step)
+{
+    struct tracker *tracker = step->job->tracker;
+    CLEANUP(ended_destroyp) struct ended *ended = NULL;
+    struct error error;
+
+    if (!tracker->tracer || !tracer_has(tracker->tracer, step->number))
+        return;
+    ended = calloc(1, sizeof(*ended));
+    if (!ended || finish(step, &ended->trace, &error) < 0) {
+        log_failure(step, ended ? error.text : "out of memory");
+        return;
+    }
+    ended->tracker = tracker;
+    if (!tracker->writer || writer_submit(tracker->writer, false, run_put, on_put, ended) < 0)
+        log_failure(step, "too many rows wait for the disk");
+    else
+        (void)TAKE_PTR(ended);
+}

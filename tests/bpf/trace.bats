@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobiod traces steps that are tagged as the plugin does it, on the running kernel. As root; BUILD: the build
+# directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export PATH=$BUILD:$PATH WORK=$BUILD/tests/cluster/work
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    export CGROUPS GROUP=$CGROUPS/jobio-trace-$$ M=$BATS_FILE_TMPDIR/tmpfs
+    mkdir "$GROUP" "$M"
+    mount -t tmpfs tmpfs "$M"
+}
+
+teardown_file() {
+    umount "$M"
+    find "$GROUP" -depth -type d -exec rmdir {} +
+}
+
+setup() {
+    export T=$BATS_TEST_TMPDIR JOBIO_SOCKET=$BATS_TEST_TMPDIR/run/jobiod.sock
+    mkdir "$T/run" "$T/state"
+}
+
+teardown() {
+    cat "$GROUP"/step_*/cgroup.procs 2> /dev/null | xargs -r kill -9
+    [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
+    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
+}
+
+# await COMMAND...: until it succeeds
+await() {
+    local i
+    for ((i = 0; i < 400; i++)); do
+        ! "$@" > /dev/null 2>&1 || return 0
+        sleep 0.05
+    done
+    "$@"
+}
+
+# start_jobiod LINE...: with these lines in [trace]
+start_jobiod() {
+    printf '%s\n' "interval = 1s" "cluster = c1" "node = n1" "[trace]" "$@" > "$T/jobio.conf"
+    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
+    jobiod=$!
+    await jobio status --json
+    jobio status --json > "$T/status"
+}
+
+stop_jobiod() {
+    kill $jobiod
+    wait $jobiod
+    jobiod=
+}
+
+status_is() {
+    jobio status --json | jq -e "$1"
+}
+
+# tag STEP LINE...: as the plugin, with these lines in addition. A step without a process would end.
+tag() {
+    local group=$GROUP/step_$1 file=7.0.4294967294.$1
+    mkdir -p "$group"
+    sleep 3600 3>&- &
+    echo $! > "$group/cgroup.procs"
+    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=65534 NODES=1 SUMMARY=short \
+        CGROUP="${group#"$CGROUPS"}" CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
+        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" WITHIN=60000 \
+        "${@:2}" > "$T/run/$file"
+    running=$(($(jobio status --json | jq .steps.running) + 1))
+    mv "$T/run/$file" "$T/run/steps"
+    await status_is ".steps.running == $running"
+}
+
+is_empty() {
+    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
+}
+
+# write_end STEP: as the plugin
+write_end() {
+    local file=7.0.4294967294.$1.end
+    xargs kill < "$GROUP/step_$1/cgroup.procs"
+    await is_empty "$1"
+    printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
+    mv "$T/run/$file" "$T/run/steps"
+}
+
+# end STEP: also wait for its trace
+end() {
+    local kept
+    kept=$(jobio status --json | jq .trace.kept)
+    write_end "$1"
+    await status_is ".trace.kept > $kept and .steps.unsaved == 0"
+}
+
+# in_step STEP COMMAND...
+in_step() {
+    local group=$GROUP/step_$1
+    shift
+    (echo $BASHPID > "$group/cgroup.procs" && exec "$@") 3>&-
+}
+
+# counted STEP: mount, operation and requests of its account, one a line; a create is a part of an open
+counted() {
+    jobio job 7 --steps --json | jq -r --arg step "$1" '.steps[] | select(.step == $step).mounts[] | .mount as $mount
+        | .ops | to_entries[] | select(.key != "create") | [$mount, .key, .value.requests] | @tsv' | sort
+}
+
+# spans FILE PART: the same of the spans of one part of a document
+spans() {
+    jq -r --argjson part "$2" '[.resourceSpans[$part].scopeSpans[0].spans[]
+        | .mount = (.attributes[] | select(.key == "jobio.mount").value.stringValue) | [.mount, .name]]
+        | group_by(.) | map(.[0] + [length])[] | @tsv' "$1" | sort
+}
+
+# attribute FILE PART KEY: of the step
+attribute() {
+    jq -r --argjson part "$2" --arg key "$3" '.resourceSpans[$part].scopeSpans[0].spans[]
+        | select(.name | startswith("step ")).attributes[] | select(.key == $key).value | to_entries[0].value' "$1"
+}
+
+# all_are_said FILE PART STEP: the spans of requests and those that were left out are the requests of the account
+all_are_said() {
+    local kept counted
+    kept=$(spans "$1" "$2" | awk '{ n += $NF } END { print n + 0 }')
+    counted=$(counted "$3" | awk '{ n += $NF } END { print n + 0 }')
+    echo "$kept spans, $(attribute "$1" "$2" jobio.dropped_requests) left out, $counted counted"
+    [ $((kept + $(attribute "$1" "$2" jobio.dropped_requests))) = "$counted" ]
+}
+
+@test "the steps of a job are one trace, with a span for each request" {
+    start_jobiod "allow = yes"
+    tag 0 TRACE=1
+    tag 1 TRACE=1
+    tag 2
+    in_step 0 env PMI_RANK=3 "$WORK" write:"$M/a":300:100 read:"$M/a":50:200 &
+    in_step 1 "$WORK" write:"$M/b":200:10
+    in_step 2 "$WORK" write:"$M/c":100:10
+    wait $!
+    run jobio trace 7 -o "$T/spans"
+    [ "$status" = 1 ] && [[ $output == *"no trace of an ended step"* ]]
+    end 1
+    end 0
+    jobio trace 7 --output "$T/spans"
+    diff <(counted 0) <(spans "$T/spans" 0)
+    diff <(counted 1) <(spans "$T/spans" 1)
+    [ "$(attribute "$T/spans" 0 jobio.dropped)" = 0 ]
+    [ -z "$(attribute "$T/spans" 0 jobio.partial)" ]
+    # one root, and each span inside of its parent
+    jq -e '[.resourceSpans[].scopeSpans[].spans[]] | (map({key: .spanId, value: .}) | from_entries) as $by_id
+        | length == ($by_id | length) and ([.[].traceId] | unique | length) == 1
+        and (map(select(.parentSpanId == null).name) == ["job 7"])
+        and all(.[] | select(.parentSpanId); $by_id[.parentSpanId] as $parent
+            | $parent.startTimeUnixNano <= .startTimeUnixNano and .endTimeUnixNano <= $parent.endTimeUnixNano)' "$T/spans"
+    jq -e '[.resourceSpans[0].scopeSpans[0].spans[] | select(.name == "work").attributes[]
+        | select(.key == "jobio.rank").value.intValue] == ["3"]' "$T/spans"
+    jobio trace 7.1 -o - | jq -e '[.resourceSpans[].scopeSpans[].spans[].name | select(startswith("step "))] == ["step 1"]'
+    jobio trace 7.1 --format chrome -o - | jq -e '[.traceEvents[] | select(.name == "write" and .args.bytes == 10)] | length == 200'
+    [ "$(jq .trace.steps <(jobio status --json))" = 0 ]
+    # only for its user
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$T" "$T/run"
+    setpriv --reuid 65534 --clear-groups "$BUILD/jobio" trace 7 -o - | jq -e .resourceSpans
+    run setpriv --reuid 65533 --clear-groups "$BUILD/jobio" trace 7 -o -
+    [ "$status" = 1 ] && [[ $output == *"no trace"* ]]
+}
+
+@test "beyond the budget the slowest requests are kept, and the others are counted" {
+    start_jobiod "allow = yes" "rate = 400" "max = 600"
+    tag 0 TRACE=1
+    tag 1 TRACE=1
+    in_step 0 sh -c "$WORK write:$M/a:50000:10 & $WORK write:$M/b:50000:10; wait" &
+    in_step 1 "$WORK" write:"$M/c":30000:10
+    wait $!
+    end 0
+    end 1
+    for step in 0 1; do
+        jobio trace 7.$step -o "$T/spans"
+        all_are_said "$T/spans" 0 $step
+        [ "$(spans "$T/spans" 0 | awk '{ n += $NF } END { print n }')" -le 600 ]
+        [ "$(attribute "$T/spans" 0 jobio.dropped)" -gt 29000 ]
+    done
+}
+
+@test "programs that were loaded without traces cannot trace; those of an earlier jobiod can" {
+    start_jobiod "allow = no"
+    tag 0 TRACE=1
+    in_step 0 "$WORK" write:"$M/a":100:10
+    await grep -q 'step 7.0 has no trace: "allow = yes" is not in \[trace\]' "$T/jobiod.log"
+    run jobio trace 7 -o -
+    [ "$status" = 1 ] && [[ $output == *"does not trace jobs"* ]]
+    write_end 0
+    await status_is '.steps.running == 0 and .steps.unsaved == 0'
+    [ "$(counted 0 | sed -n "s|^$M\twrite\t||p")" = 100 ]
+    stop_jobiod
+    start_jobiod "allow = yes"
+    tag 1 TRACE=1
+    await grep -q 'step 7.1 has no trace: cannot trace: the programs in the kernel were loaded without traces' "$T/jobiod.log"
+    stop_jobiod
+    jobiod --detach --runtime "$T/run" --config "$T/jobio.conf"
+    start_jobiod "allow = yes"
+    tag 2 TRACE=1
+    in_step 2 "$WORK" write:"$M/a":100:10
+    stop_jobiod
+    start_jobiod "allow = yes"
+    jq -e .maps_adopted "$T/status"
+    await status_is '.trace.steps > 0'
+    tag 3 TRACE=1
+    in_step 2 "$WORK" write:"$M/a":200:20
+    in_step 3 "$WORK" write:"$M/b":300:30
+    end 2
+    end 3
+    jobio trace 7.2 -o "$T/spans"
+    [ "$(attribute "$T/spans" 0 jobio.partial)" = true ]
+    [ "$(jq '[.resourceSpans[].scopeSpans[].spans[].attributes[] | select(.key == "jobio.bytes" and .value.intValue == "20")] | length' \
+        "$T/spans")" = 200 ]
+    jobio trace 7.3 -o "$T/spans"
+    [ -z "$(attribute "$T/spans" 0 jobio.partial)" ]
+    diff <(counted 3) <(spans "$T/spans" 0)
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/trace/directory.h"
+#include "collector/trace/file.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+static struct span spans[] = {
+    {.start_ns = 50,
+     .time_ns = 7,
+     .bytes = 4096,
+     .offset = 8192,
+     .name = "write",
+     .mount = "/scratch",
+     .pid = 20,
+     .tid = 21,
+     .flags = SPAN_BYTES | SPAN_OFFSET},
+    {.start_ns = 40,
+     .time_ns = 30,
+     .name = "MPI_File_write",
+     .pid = 20,
+     .tid = 21,
+     .error = 1,
+     .kind = SPAN_MPI},
+    {.start_ns = 90, .name = "write", .mount = "/home", .pid = 30, .flags = SPAN_ASYNC},
+};
+static struct trace_process processes[] = {{.pid = 20, .rank = 3, .comm = "app", .has_rank = true},
+                                           {.pid = 30}};
+
+static struct step_trace step_of(uint32_t jobid, uint32_t restart, uint32_t step, uint32_t uid,
+                                 uint64_t start_ns)
+{
+    return (struct step_trace){
+        .trace = {.spans = spans,
+                  .n_spans = ARRAY_SIZE(spans),
+                  .processes = processes,
+                  .n_processes = ARRAY_SIZE(processes),
+                  .left_out = {.shorter = {5, 1}, .overflow = {2, 0}},
+                  .real_ns = 1000},
+        .cluster = (char *)"c1",
+        .node = (char *)"n1",
+        .caller = (char *)"00-x",
+        .jobid = jobid,
+        .restart = restart,
+        .het = 4294967294,
+        .step = step,
+        .uid = uid,
+        .start_ns = start_ns,
+        .end_ns = start_ns + 9,
+        .partial = true,
+    };
+}
+
+static char *written(const struct step_trace *step, size_t *size)
+{
+    char *data = NULL;
+    FILE *out = open_memstream(&data, size);
+
+    assert_non_null(out);
+    assert_int_equal(trace_file_write(step, out), 0);
+    assert_int_equal(fclose(out), 0);
+    return data;
+}
+
+static void check_span(const struct span *got, const struct span *wanted)
+{
+    assert_string_equal(got->name, wanted->name);
+    assert_int_equal(!got->mount, !wanted->mount);
+    if (wanted->mount)
+        assert_string_equal(got->mount, wanted->mount);
+    assert_int_equal(got->start_ns, wanted->start_ns);
+    assert_int_equal(got->time_ns, wanted->time_ns);
+    assert_int_equal(got->bytes, wanted->bytes);
+    assert_int_equal(got->offset, wanted->offset);
+    assert_int_equal(got->pid, wanted->pid);
+    assert_int_equal(got->tid, wanted->tid);
+    assert_int_equal(got->error, wanted->error);
+    assert_int_equal(got->kind, wanted->kind);
+    assert_int_equal(got->flags, wanted->flags);
+}
+
+static void test_file(void **state)
+{
+    const struct step_trace step = step_of(12, 1, 3, 1000, 77);
+    struct step_trace got = {0};
+    size_t size;
+    _free_ char *data = written(&step, &size);
+
+    (void)state;
+    assert_int_equal(trace_file_read(data, size, &got), 0);
+    assert_string_equal(got.cluster, "c1");
+    assert_string_equal(got.node, "n1");
+    assert_null(got.name);
+    assert_string_equal(got.caller, "00-x");
+    assert_int_equal(got.jobid, 12);
+    assert_int_equal(got.restart, 1);
+    assert_int_equal(got.het, 4294967294);
+    assert_int_equal(got.step, 3);
+    assert_int_equal(got.uid, 1000);
+    assert_int_equal(got.start_ns, 77);
+    assert_int_equal(got.end_ns, 86);
+    assert_true(got.partial);
+    assert_int_equal(got.trace.real_ns, 1000);
+    assert_memory_equal(&got.trace.left_out, &step.trace.left_out, sizeof(got.trace.left_out));
+    assert_int_equal(got.trace.n_spans, 3);
+    for (size_t i = 0; i < 3; i++)
+        check_span(&got.trace.spans[i], &spans[i]);
+    assert_int_equal(got.trace.n_processes, 2);
+    assert_string_equal(trace_process(&got.trace, 20)->comm, "app");
+    assert_int_equal(trace_process(&got.trace, 20)->rank, 3);
+    assert_false(trace_process(&got.trace, 30)->has_rank);
+    step_trace_clear(&got);
+}
+
+/* A machine that crashed, or a disk that is full, may have left any part of it. */
+static void test_torn_file(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 3, 1000, 77);
+    struct step_trace got = {0};
+    size_t size;
+    _free_ char *data = written(&step, &size);
+    _free_ char *part = NULL;
+
+    (void)state;
+    for (size_t n = 0; n < size; n++) {
+        free(part);
+        part = malloc(n + 1); /* so that AddressSanitizer sees its end */
+        memcpy(part, data, n);
+        assert_int_equal(trace_file_read(part, n, &got), -EBADMSG);
+        assert_null(got.trace.spans);
+    }
+}
+
+/* Whatever a byte of it is: it is refused, or a trace that can be used. */
+static void test_bad_file(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 3, 1000, 77);
+    size_t size;
+    _free_ char *data = written(&step, &size);
+
+    (void)state;
+    for (size_t i = 0; i < size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            struct step_trace got = {0};
+            size_t length = 0;
+            int r;
+
+            data[i] = (char)(data[i] ^ 1 << bit);
+            r = trace_file_read(data, size, &got);
+            assert_true(r == 0 || r == -EBADMSG);
+            for (size_t j = 0; j < got.trace.n_spans; j++)
+                length += strlen(got.trace.spans[j].name);
+            assert_true(length < 1000);
+            step_trace_clear(&got);
+            data[i] = (char)(data[i] ^ 1 << bit);
+        }
+}
+
+/* --- the directory ---------------------------------------------------------------------------- */
+
+static char path[] = "/tmp/jobio-traces-XXXXXX";
+
+static void put(const struct trace_directory *directory, const struct step_trace *step)
+{
+    struct error error = {""};
+
+    if (trace_directory_put(directory, step, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+/* The numbers of the steps, each followed by a blank. */
+static const char *found(const struct trace_query *query, uint64_t max_bytes, bool *cut)
+{
+    static char text[512];
+    struct step_trace *steps;
+    struct error error;
+    size_t n;
+
+    assert_int_equal(trace_directory_get(path, query, max_bytes, &steps, &n, cut, &error), 0);
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", steps[i].step);
+    trace_directory_free(steps, n);
+    return text;
+}
+
+static const char *all_of(uint32_t jobid)
+{
+    const struct trace_query query = {.jobid = jobid, .uid = UINT32_MAX};
+    bool cut;
+
+    return found(&query, UINT64_MAX, &cut);
+}
+
+static void clean(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -rf %s", path);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_query(void **state)
+{
+    const struct trace_directory directory = {path, 1 << 20, 0};
+    struct trace_query query = {.jobid = 12, .uid = 1000};
+    struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    size_t size;
+    bool cut;
+
+    (void)state;
+    free(written(&step, &size));
+    assert_string_equal(all_of(12), ""); /* there is no directory */
+    for (uint32_t i = 0; i < 3; i++) {
+        step = step_of(12, 0, i, 1000, 90 - i);
+        put(&directory, &step);
+    }
+    step = step_of(13, 0, 7, 1001, 50);
+    step.array_job = 11;
+    step.array_task = 4;
+    put(&directory, &step);
+    assert_string_equal(found(&query, UINT64_MAX, &cut), "2 1 0 "); /* by start */
+    assert_false(cut);
+    query.is_step = true;
+    query.step = 1;
+    assert_string_equal(found(&query, UINT64_MAX, &cut), "1 ");
+    query = (struct trace_query){.jobid = 12, .uid = 1001};
+    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    query = (struct trace_query){.jobid = 11, .is_task = true, .task = 4, .uid = 1001};
+    assert_string_equal(found(&query, UINT64_MAX, &cut), "7 ");
+    query.task = 5;
+    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    query = (struct trace_query){.jobid = 12, .uid = 1000};
+    assert_string_equal(found(&query, size, &cut), "2 ");
+    assert_true(cut);
+    step = step_of(12, 1, 9, 1000, 1000); /* the next run */
+    put(&directory, &step);
+    assert_string_equal(all_of(12), "9 ");
+    clean();
+}
+
+static void set_age(const char *name, uint64_t age_ns)
+{
+    uint64_t at = clock_ns(CLOCK_REALTIME) - age_ns;
+    const struct timespec times[2] = {{.tv_sec = (time_t)(at / NS_PER_S)},
+                                      {.tv_sec = (time_t)(at / NS_PER_S)}};
+    char file[128];
+
+    snprintf(file, sizeof(file), "%s/%s", path, name);
+    assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+}
+
+static void test_room(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90),
+                            second = step_of(12, 0, 1, 1000, 91),
+                            third = step_of(12, 0, 2, 1000, 92);
+    struct trace_directory directory = {path, 0, NS_PER_HOUR};
+    struct error error;
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    directory.max_bytes = 2 * size;
+    put(&directory, &step);
+    put(&directory, &step);
+    put(&directory, &second);
+    assert_string_equal(all_of(12), "0 1 ");
+    set_age("12.0.4294967294.0.90", 5 * NS_PER_MINUTE);
+    put(&directory, &third);
+    assert_string_equal(all_of(12), "1 2 "); /* no room */
+    directory.max_bytes = 9 * size;
+    set_age("12.0.4294967294.1.91", 2 * NS_PER_HOUR);
+    put(&directory, &step);
+    assert_string_equal(all_of(12), "0 2 "); /* too old */
+    directory.max_bytes = size - 1;
+    assert_int_equal(trace_directory_put(&directory, &second, &error), -ENOSPC);
+    assert_string_equal(all_of(12), "");
+    clean();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file),     cmocka_unit_test(test_torn_file),
+        cmocka_unit_test(test_bad_file), cmocka_unit_test(test_query),
+        cmocka_unit_test(test_room),
+    };
+
+    if (!mkdtemp(path))
+        return 1;
+    (void)rmdir(path);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
