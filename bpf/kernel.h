@@ -251,9 +251,12 @@ struct kernfs_node {
     __u64 id;
 };
 
+struct cgroup_root;
+
 struct cgroup {
     int level;
     struct kernfs_node *kn;
+    struct cgroup_root *root;
     struct cgroup *ancestors[0]; /* since 6.1 */
 };
 
@@ -264,6 +267,42 @@ struct cgroup___ids {
 
 struct cgroup_subsys_state {
     struct cgroup *cgroup;
+};
+
+struct blkcg {
+    struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+    struct blkcg *blkcg;
+};
+
+struct bio {
+    struct bio *bi_next;
+    struct blkcg_gq *bi_blkg;
+};
+
+struct gendisk {
+    int major;
+    int first_minor;
+    char disk_name[32];
+};
+
+struct request_queue {
+    struct gendisk *disk;
+};
+
+struct request {
+    struct request_queue *q;
+    unsigned int cmd_flags;
+    unsigned int __data_len;
+    struct bio *bio;
+    struct bio *biotail;
+};
+
+/* Before 5.15. */
+struct request___disk {
+    struct gendisk *rq_disk;
 };
 
 struct fdtable {

@@ -160,6 +160,8 @@ int job_account_add_step(struct job_account *job, const struct step_account *ste
     if (step->longest_wait_ns > job->longest_wait_ns)
         job->longest_wait_ns = step->longest_wait_ns;
     r = mpi_account_add(&job->mpi, step->mpi);
+    if (r == 0)
+        r = block_account_add(&job->block, step->block);
     return r == 0 ? mpi_parts_add(&job->mpi_parts, &part) : r;
 }
 
@@ -178,6 +180,7 @@ void step_account_clear(struct step_account *step)
     completeness_clear(&step->completeness);
     io_mounts_clear(&step->mounts);
     mpi_account_destroy(step->mpi);
+    block_account_destroy(step->block);
     *step = (struct step_account){0};
 }
 
@@ -215,6 +218,7 @@ void job_account_destroy(struct job_account *job)
     completeness_clear(&job->completeness);
     mpi_account_destroy(job->mpi);
     mpi_parts_clear(&job->mpi_parts);
+    block_account_destroy(job->block);
     io_mounts_clear(&job->mounts);
     for (size_t i = 0; i < job->n_steps; i++)
         step_account_clear(&job->steps[i]);

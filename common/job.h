@@ -7,6 +7,7 @@
 #define JOBIO_COMMON_JOB_H
 
 #include "common/account.h"
+#include "common/block.h"
 #include "common/completeness.h"
 #include "common/mpi.h"
 #include "common/mpi_parts.h"
@@ -40,7 +41,8 @@ struct step_account {
                                  after the other count as one */
     struct completeness completeness;
     struct io_mounts mounts;
-    struct mpi_account *mpi; /* owned; NULL: not counted */
+    struct mpi_account *mpi;     /* owned; NULL: not counted */
+    struct block_account *block; /* the same */
 };
 
 /* Sums of one node, for the comparison of nodes. */
@@ -76,10 +78,11 @@ struct job_account {
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
-    uint64_t unsupported;       /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event;      /* least cost of counting one call on this node; 0: unknown */
-    struct mpi_account *mpi;    /* owned; NULL: not counted */
-    struct mpi_parts mpi_parts; /* of the steps that were added */
+    uint64_t unsupported;        /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t ns_per_event;       /* least cost of counting one call on this node; 0: unknown */
+    struct mpi_account *mpi;     /* owned; NULL: not counted */
+    struct mpi_parts mpi_parts;  /* of the steps that were added */
+    struct block_account *block; /* owned; NULL: not counted */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */
@@ -124,8 +127,8 @@ bool job_lost_mpi_time(const struct job_account *job);
  * calls than a read of the page cache cost more, and so do pages, faults and processes. */
 uint64_t job_events(const struct job_account *job);
 
-/* Add a step to the sums of the job (mounts, completeness, longest wait, MPI); does not keep the
- * step. 0 or -ENOMEM. */
+/* Add a step to the sums of the job (mounts, completeness, longest wait, MPI, block
+ * requests); does not keep the step. 0 or -ENOMEM. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
 /* Add to what is missing of the job's MPI-IO that nodes did not count it in a step that other nodes
  * counted, such as nodes with an older jobiod. Call it once, when all steps were added. 0 or

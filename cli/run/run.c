@@ -23,13 +23,15 @@
 #include "common/clock.h"
 #include "common/job.h"
 #include "report/json/json.h"
+#include "report/text/block.h"
 #include "report/text/mpi.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
 static const char help[] =
-    "usage: jobio run [--full] [--timeline] [--mpi] [--json] [--output FILE] [--html FILE]\n"
-    "       [--interval S] [--trace FILE [--trace-format FORMAT] [--trace-rate N] [--trace-max "
+    "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
+    "       [--html FILE] [--interval S] [--trace FILE [--trace-format FORMAT] [--trace-rate N] "
+    "[--trace-max "
     "N]]\n"
     "       -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
@@ -41,6 +43,7 @@ static const char help[] =
     "      --json         one JSON document instead of the text\n"
     "      --timeline     when it did that: a curve a mount; in JSON the numbers\n"
     "      --mpi          the calls of MPI-IO, too, by class of function; only as root\n"
+    "      --block        the requests to disks, too, by device; only as root\n"
     "      --trace FILE   write each request, and with --mpi each call of MPI-IO, as a span to "
     "FILE;\n"
     "                     only as root\n"
@@ -61,7 +64,7 @@ static const char help[] =
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
 struct run_options {
-    bool full, json, timeline, mpi;
+    bool full, json, timeline, mpi, block;
     const char *output, *html;
     uint64_t interval_ns;
     struct run_trace trace;
@@ -110,6 +113,8 @@ static int own_start(struct run *run, struct error *error)
         rc = child_create(&run->child, run->program, run->command, NULL, NULL, error);
     if (rc == 0 && run->options->mpi)
         rc = watch_add_mpi(run->watch, error);
+    if (rc == 0 && run->options->block)
+        rc = watch_add_block(run->watch, error);
     if (rc == 0)
         rc = watch_start(run->watch, child_pid(run->child), error);
     return rc;
@@ -249,11 +254,12 @@ static int trace_write(struct run *run, FILE *out, struct error *error)
 
 static int report_write(struct run *run, struct error *error)
 {
-    _free_ char *text = NULL, *calls = NULL, *curves = NULL;
+    _free_ char *text = NULL, *calls = NULL, *requests = NULL, *curves = NULL;
     FILE *out = run->output ? run->output : stderr;
     bool draw = run->options->timeline && !run->options->json;
     bool list =
         run->options->mpi && !run->options->json && !(run->options->full && job_has_mpi(run->job));
+    bool list_block = run->options->block && !run->options->json && !run->options->full;
     int rc;
 
     run->job->exit_status = child_status(run->child);
@@ -263,12 +269,15 @@ static int report_write(struct run *run, struct error *error)
     text = report_make(run);
     if (list)
         calls = report_mpi_text(run->job, 0);
+    if (list_block)
+        requests = report_block_text(run->job, 0);
     if (draw)
         curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());
-    if (!text || (list && !calls) || (draw && !curves))
+    if (!text || (list && !calls) || (list_block && !requests) || (draw && !curves))
         return error_errno(error, -ENOMEM, "write the report");
     rc = fputs(text, out) < 0 || fputs(calls ? calls : "", out) < 0 ||
-                 fputs(curves ? curves : "", out) < 0 || fflush(out) != 0
+                 fputs(requests ? requests : "", out) < 0 || fputs(curves ? curves : "", out) < 0 ||
+                 fflush(out) != 0
              ? -errno
              : 0;
     if (rc < 0 && rc != -EPIPE)
@@ -361,6 +370,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &options.json},
         {"timeline", 0, OPTION_FLAG, &options.timeline},
         {"mpi", 0, OPTION_FLAG, &options.mpi},
+        {"block", 0, OPTION_FLAG, &options.block},
         {"trace", 0, OPTION_TEXT, &options.trace.path},
         {"trace-format", 0, OPTION_TEXT, &options.trace.format},
         {"trace-rate", 0, OPTION_U32, &options.trace.limits.per_second},
@@ -391,6 +401,10 @@ static int run_run(struct cli *cli, int argc, char **argv)
     }
     if (options.mpi && geteuid() != 0) {
         output_error("run: --mpi: only root can count MPI-IO");
+        return CLI_RUN_FAILED;
+    }
+    if (options.block && geteuid() != 0) {
+        output_error("run: --block: only root can count block requests");
         return CLI_RUN_FAILED;
     }
     if (options.trace.path && geteuid() != 0) {

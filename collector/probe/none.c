@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The probe of a build without BPF: it is always blind. */
+#include "collector/probe/block.h"
 #include "collector/probe/mpi.h"
 #include "collector/probe/spans.h"
 #include "collector/probe/probe.h"
@@ -339,6 +340,42 @@ int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_accoun
                    struct error *error)
 {
     (void)mpi;
+    (void)step;
+    (void)ret;
+    (void)error;
+    return 0;
+}
+
+int block_probe_create(struct block_probe **ret, const struct probe *probe, struct error *error)
+{
+    (void)ret;
+    (void)probe;
+    return error_set(error, -ENOTSUP, "jobio was built without its kernel side (--disable-bpf)");
+}
+
+void block_probe_destroy(struct block_probe *block)
+{
+    (void)block;
+}
+
+int block_probe_add(struct block_probe *block, uint32_t step, struct error *error)
+{
+    (void)block;
+    (void)step;
+    (void)error;
+    return -ENOTSUP;
+}
+
+void block_probe_remove(struct block_probe *block, uint32_t step)
+{
+    (void)block;
+    (void)step;
+}
+
+int block_probe_read(const struct block_probe *block, uint32_t step, struct block_account *ret,
+                     struct error *error)
+{
+    (void)block;
     (void)step;
     (void)ret;
     (void)error;

@@ -9,6 +9,7 @@
 #include "collector/watch/mpi.h"
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mounts/mounts.h"
+#include "collector/probe/block.h"
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
 #include "collector/probe/selftest.h"
@@ -26,8 +27,9 @@ struct watch {
     struct probe *probe;
     struct mounts *mounts;
     struct sampler *sampler;
-    struct watch_mpi *mpi; /* NULL: not counted */
-    struct tracer *tracer; /* NULL: there is no trace */
+    struct watch_mpi *mpi;     /* NULL: not counted */
+    struct block_probe *block; /* the same */
+    struct tracer *tracer;     /* NULL: there is no trace */
     uint32_t step;
 };
 
@@ -50,6 +52,7 @@ void watch_destroy(struct watch *watch)
     if (watch->probe)
         probe_linger(watch->probe, cgroup_top(watch->cgroup));
     watch_mpi_destroy(watch->mpi);
+    block_probe_destroy(watch->block);
     tracer_destroy(watch->tracer);
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
@@ -115,6 +118,11 @@ int watch_add_mpi(struct watch *watch, struct error *error)
     return watch_mpi_create(&watch->mpi, watch->probe, watch->cgroup, error);
 }
 
+int watch_add_block(struct watch *watch, struct error *error)
+{
+    return block_probe_create(&watch->block, watch->probe, error);
+}
+
 int watch_start(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
@@ -124,6 +132,8 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
 
     if (rc == 0)
         rc = watch_mpi_start(watch->mpi, watch->step, error);
+    if (rc == 0 && watch->block)
+        rc = block_probe_add(watch->block, watch->step, error);
     if (rc == 0 && watch->tracer)
         rc = tracer_start(watch->tracer, watch->step, cgroup_id(cgroup), 2, error);
     if (rc == 0)
@@ -209,6 +219,14 @@ int watch_trace(struct watch *watch, struct trace *ret, struct error *error)
     return rc;
 }
 
+static int read_block(const struct watch *watch, struct job_account *job, struct error *error)
+{
+    job->block = calloc(1, sizeof(*job->block));
+    if (!job->block)
+        return -ENOMEM;
+    return block_probe_read(watch->block, watch->step, job->block, error);
+}
+
 int watch_end(struct watch *watch, struct job_account *job, struct error *error)
 {
     struct step_account step = {.het = HET_NONE, .state = STEP_ENDED};
@@ -223,6 +241,8 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
         return error_prefix(error, rc, "the last reading");
     if (survivors)
         rc = sampler_mark_incomplete(watch->sampler, watch->step, "still-running", survivors, 0);
+    if (rc == 0 && watch->block)
+        rc = read_block(watch, job, error);
     if (rc == 0 && watch->mpi)
         rc = watch_mpi_read(watch->mpi, watch->step, &job->mpi, error);
     if (rc == 0)

@@ -22,6 +22,8 @@ int watch_create(struct watch **ret, const struct watch_options *options, struct
 /* Count MPI-IO, too, from the start of the command on. Fork its process before: this may raise the
  * limit of descriptors. Errors of mpi_probe_create(). */
 int watch_add_mpi(struct watch *watch, struct error *error);
+/* Count block requests, too. Errors of block_probe_create(). */
+int watch_add_block(struct watch *watch, struct error *error);
 /* Stop counting: release remaining processes and remove the cgroup. Errors of cgroup_remove(). */
 int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
@@ -34,7 +36,8 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error);
 int watch_wait(struct watch *watch, int other_fd, struct error *error);
 
 /* The command has ended: the last reading, into the sums of *job (mounts, completeness, elapsed
- * time, waits, unsupported, MPI). Processes that still run are the cause "still-running". */
+ * time, waits, unsupported, MPI, block requests). Processes that still run are the cause
+ * "still-running". */
 int watch_end(struct watch *watch, struct job_account *job, struct error *error);
 
 /* After that, if there is a trace: fill this empty one. */

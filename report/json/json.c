@@ -248,6 +248,8 @@ static struct json_object *steps(struct tree *t, const struct style *style,
         tree_put(t, o, "mounts", mounts(t, style, &s->mounts, s->elapsed_ns, job->unsupported));
         if (s->mpi)
             tree_put(t, o, "mpi", json_mpi(t, s->mpi, !s->mpi->completeness.n));
+        if (s->block)
+            tree_put(t, o, "block", json_block(t, s->block));
         tree_add(t, array, o);
     }
     return array;
@@ -405,6 +407,8 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
              mounts(t, &style, &job->mounts, job->elapsed_ns, job->unsupported));
     if (job->mpi)
         tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_mpi_is_complete(job)));
+    if (job->block)
+        tree_put(t, document, "block", json_block(t, job->block));
     put_nodes(t, &style, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         tree_put(t, document, "steps", steps(t, &style, job));

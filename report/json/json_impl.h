@@ -31,6 +31,11 @@ int json_get_histogram(struct json_object *from, const char *key, uint64_t bucke
                        struct error *error);
 struct json_object *json_histogram(struct tree *t, const uint64_t buckets[IO_BUCKETS]);
 
+/* The value of the member "block". */
+struct json_object *json_block(struct tree *t, const struct block_account *account);
+/* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */
+int json_get_block(struct json_object *document, struct block_account **ret, struct error *error);
+
 /* The value of the member "mpi". */
 struct json_object *json_mpi(struct tree *t, const struct mpi_account *account, bool complete);
 /* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */

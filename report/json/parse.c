@@ -340,6 +340,8 @@ static int parse_step(struct json_object *from, struct step_account *s, struct e
         r = get_mounts(from, &s->mounts, error);
     if (r == 0)
         r = json_get_mpi(from, &s->mpi, error);
+    if (r == 0)
+        r = json_get_block(from, &s->block, error);
     return r;
 }
 
@@ -502,6 +504,8 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
         r = get_mounts(document, &job->mounts, error);
     if (r == 0)
         r = json_get_mpi(document, &job->mpi, error);
+    if (r == 0)
+        r = json_get_block(document, &job->block, error);
     if (r == 0)
         r = get_steps(document, job, error);
     if (r < 0)

@@ -261,6 +261,7 @@ void text_full(FILE *out, const struct text *t)
     write_top(out, t);
     if (job_has_mpi(t->s.job))
         text_mpi(out, t);
+    text_block(out, t);
     text_nodes(out, t, 2, FULL_NODES);
     text_steps(out, t, FULL_STEPS);
     fputc('\n', out);

@@ -57,6 +57,8 @@ void text_steps(FILE *out, const struct text *t, size_t limit);
 void text_mpi_cost(FILE *out, const struct text *t, size_t lines);
 /* An empty line, and the table of MPI-IO. */
 void text_mpi(FILE *out, const struct text *t);
+/* An empty line, and the table of block requests; nothing if they were not counted. */
+void text_block(FILE *out, const struct text *t);
 /* The parts of the full summary. */
 void text_full(FILE *out, const struct text *t);
 

@@ -121,6 +121,33 @@ static void test_command(void **state)
     assert_no(page, "<section id=\"steps\"");
 }
 
+static void test_block(void **state)
+{
+    _job_ *job = sample_run(), *none = sample_run();
+    _free_ char *page = NULL, *without = NULL, *incomplete = NULL;
+    struct block_device *d;
+
+    (void)state;
+    without = report_html(none, &options);
+    assert_no(without, "id=\"block\"");
+    job->block = calloc(1, sizeof(*job->block));
+    d = block_account_get(job->block, "s<a");
+    d->own[BLOCK_READ] =
+        (struct block_counter){100, 0, MIB(1), SECONDS(1), SECONDS(2), {[18] = 98, [20] = 2}};
+    d->shared[BLOCK_WRITE] = (struct block_counter){2, 1, KIB(8), 0, SECONDS(2), {[23] = 2}};
+    page = report_html(job, &options);
+    assert_has(page, "<section id=\"block\"");
+    assert_has(page, "<tr><th scope=\"row\">s&lt;a read</th><td>100</td><td>1.0 MiB</td>"
+                     "<td>–</td><td>10 ms</td><td>20 ms</td><td>134 ms</td></tr>");
+    assert_has(page,
+               "<tr><th scope=\"row\">s&lt;a write *</th><td>2</td><td>8.0 KiB</td><td>1</td>");
+    assert_no(page, "some were not counted");
+    job->block->incomplete = job->block->shared_at_most = true;
+    incomplete = report_html(job, &options);
+    assert_has(incomplete, "NOT complete: some were not counted.");
+    assert_has(incomplete, "at most, because steps that ran");
+}
+
 /* The same numbers as in the text, and what is missing. */
 static void test_mpi(void **state)
 {
@@ -305,10 +332,10 @@ int main(void)
         cmocka_unit_test(test_all_parts),     cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_no_time_lines), cmocka_unit_test(test_little),
         cmocka_unit_test(test_command),       cmocka_unit_test(test_mpi),
-        cmocka_unit_test(test_evil),          cmocka_unit_test(test_links),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_ticks),         cmocka_unit_test(test_stack),
-        cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_block),         cmocka_unit_test(test_evil),
+        cmocka_unit_test(test_links),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_ticks),
+        cmocka_unit_test(test_stack),         cmocka_unit_test(test_heat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
