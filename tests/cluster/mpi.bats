@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A job of an MPI program whose MPI-IO is counted, with jobiod.service: before Linux 6.6 it needs a drop-in.
-# MPICH is not in the other releases.
+# MPICH is not in the other releases. And its trace.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 dropin=/run/systemd/system/jobiod.service.d/mpi.conf
 
 setup_file() {
-    cluster_start_lean
+    CLUSTER_JOBIO=$'[trace]\nallow = yes' cluster_start_lean
     mpicc.mpich -O1 -o /usr/local/bin/calls "$BATS_TEST_DIRNAME/../mpi/calls.c"
 }
 
@@ -69,4 +69,38 @@ END
         /tmp/mpi.json | sort)"
     as alice jobio job "$id" --mpi | tee /tmp/mpi.text
     grep '^write_all ' /tmp/mpi.text
+}
+
+# on_spans PROGRAM: of jq, for the spans of all steps
+on_spans() {
+    jq -e "[.resourceSpans[].scopeSpans[].spans[]] | $1" /tmp/trace.json
+}
+
+trace_has_all_steps() {
+    as alice jobio trace "$1" -o - > /tmp/trace.json
+    on_spans 'map(.name | select(startswith("step "))) | sort == ["step 0", "step batch"]'
+}
+
+@test "sbatch --io-trace: each request is a span in the trace of the job, or counted as left out" {
+    local id root=4bf92f3577b34da6a3ce929d0e0e4736 spans counted
+    id=$(submit alice --io-mpi --io-trace << END
+#!/bin/sh
+export TRACEPARENT=00-$root-00f067aa0ba902b7-01
+mpirun.mpich -n 2 calls /scratch/calls
+END
+    )
+    job_wait "$id"
+    wait_for 60 trace_has_all_steps "$id"
+    jobio job "$id" --json --steps > /tmp/job.json
+    spans=$(on_spans '[.[].attributes // [] | map({key, value: (.value | to_entries[0].value)}) | from_entries
+        | if .["jobio.mount"] then 1 else .["jobio.dropped_requests"] // 0 | tonumber end] | add')
+    counted=$(jq '[.steps[] | select(.step != "extern").mounts[].ops | to_entries[]
+        | select(.key != "create").value.requests] | add' /tmp/job.json)
+    same "$counted" "$spans"
+    # The step of the ranks is where the program had this variable; the batch script got none.
+    on_spans "map(select(.traceId == \"$root\").name) | index(\"step 0\")"
+    # A request below a call of MPI-IO.
+    on_spans '(map(select(.name == "MPI_File_write_all").spanId)) as $calls
+        | any(.[]; .name == "write" and (.parentSpanId | IN($calls[])))'
+    not as bob jobio trace "$id" -o /tmp/bobs.json
 }
