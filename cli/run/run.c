@@ -30,9 +30,8 @@
 
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
-    "       [--html FILE] [--interval S] [--trace FILE [--trace-format FORMAT] [--trace-rate N] "
-    "[--trace-max "
-    "N]]\n"
+    "       [--html FILE] [--interval S]\n"
+    "       [--trace FILE [--trace-format FORMAT] [--trace-rate N] [--trace-max N]]\n"
     "       -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
     "jobio\n"

@@ -11,7 +11,7 @@
 struct spank_host_log *spank_host_log;
 const char *spank_host_path = JOBIO_PLUGIN;
 
-#define OPTIONS_MAX 4
+#define OPTIONS_MAX 8
 static struct spank_option options[OPTIONS_MAX];
 static size_t options_n;
 
