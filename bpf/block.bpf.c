@@ -47,6 +47,12 @@ int block_rq_merge(__u64 *ctx)
     return block_merge(ctx[0]);
 }
 
+SEC("?raw_tp/block_rq_merge")
+int block_rq_merge_1(__u64 *ctx)
+{
+    return block_merge(ctx[1]);
+}
+
 SEC("?raw_tp/block_rq_issue")
 int block_rq_issue(__u64 *ctx)
 {

@@ -9,6 +9,8 @@
 
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
 #define REQ_OP_DISCARD 3
 #define REQ_OP_SECURE_ERASE 5
 #define REQ_OP_FIRST_PRIVATE 32 /* of drivers: SG_IO and the like */
@@ -93,15 +95,6 @@ static __always_inline int block_submit(__u64 bio, bool merged)
     return 0;
 }
 
-/* The request becomes a part of another one. */
-static __always_inline int block_merge(__u64 request)
-{
-    __u64 bio = (__u64)BPF_CORE_READ((const struct request *)request, bio);
-
-    bpf_map_delete_elem(&block_bios, &bio);
-    return 0;
-}
-
 /* --- the driver gets it ----------------------------------------------------------------------- */
 
 /* Forget the bios behind one that was put in front of them, up to the one that made the request. */
@@ -117,6 +110,20 @@ static __always_inline void block_forget_rest(__u64 bio)
             return;
         bpf_map_delete_elem(&block_bios, &bio);
     }
+}
+
+/* The request becomes a part of another one. */
+static __always_inline int block_merge(__u64 request)
+{
+    __u64 bio = (__u64)BPF_CORE_READ((const struct request *)request, bio);
+    struct block_bio *made = bpf_map_lookup_elem(&block_bios, &bio);
+
+    if (!made)
+        return 0;
+    if (made->merged)
+        block_forget_rest(bio);
+    bpf_map_delete_elem(&block_bios, &bio);
+    return 0;
 }
 
 static __always_inline void block_start(__u64 at, const struct block_bio *made, __u64 bio,
@@ -164,10 +171,15 @@ static __always_inline struct gendisk *block_disk(const struct request *rq)
     return BPF_CORE_READ((const struct request___disk *)rq, rq_disk);
 }
 
-/* Returns BLOCK_CLASS_COUNT for what moves no data, such as a reset of a zone. */
+static __always_inline __u32 block_op(const struct request *rq)
+{
+    return BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
+}
+
+/* Returns BLOCK_CLASS_COUNT for commands of drivers. */
 static __always_inline __u32 block_class_of(const struct request *rq, bool is_flush)
 {
-    __u32 op = BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
+    __u32 op = block_op(rq);
 
     if (is_flush)
         return BLOCK_FLUSH;
@@ -256,9 +268,11 @@ static __always_inline int block_end(__u64 at, bool failed, __u32 bytes)
     if (found && found->tail == (__u64)BPF_CORE_READ(rq, biotail))
         request = *found;
     else if (block_take_bio(rq, &request))
-        is_flush = !size;
+        is_flush = !size && block_op(rq) <= REQ_OP_FLUSH;
     else
         return 0;
+    if (found)
+        found->tail = 0; /* in case that the kernel refuses to delete it */
     request.bytes += failed ? 0 : bytes;
     request.failed |= failed;
     if (bytes < size) {
@@ -266,6 +280,8 @@ static __always_inline int block_end(__u64 at, bool failed, __u32 bytes)
         return 0;
     }
     bpf_map_delete_elem(&block_requests, &at);
+    if (!size && !is_flush) /* moves no data, such as a reset of a zone, whose number differs */
+        return 0;
     if (is_flush)
         request.issued_ns = request.created_ns;
     block_count(rq, &request, is_flush);

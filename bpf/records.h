@@ -400,7 +400,7 @@ struct aio_record {
 #define JOBIO_MAX_USERS 16384
 #define JOBIO_MOUNT_USERS 1024 /* elements of `users` for each mount of a step */
 #define JOBIO_MAX_THREADS 16384
-#define JOBIO_NEW_MOUNTS_BYTES (256 * 1024) /* of `new_mounts`; if it is full, names are missing \
-                                             */
+/* Of `new_mounts`; if it is full, names are missing. */
+#define JOBIO_NEW_MOUNTS_BYTES (256 * 1024)
 
 #endif

@@ -14,15 +14,17 @@ static __always_inline void close_start(struct task_record *task, void *ctx, enu
     task->reached_sb = (__u64)file->f_inode->i_sb;
 }
 
-/* Fill in the call. Returns its record, NULL if its entry was not counted. */
-static __always_inline struct task_record *close_finish(struct call *call, void *ctx)
+/* Fill in the call. Returns its record, NULL if its entry was not counted. Its frame may be where
+ * another call of the task was, whose return was not seen. */
+static __always_inline struct task_record *close_finish(struct call *call, void *ctx,
+                                                        enum hook_number hook)
 {
     struct task_record *task;
 
     if (who_has_no_steps())
         return NULL;
     task = task_find();
-    if (!task || task->frame != (__u64)ctx || !call_finish(call, (__u64)ctx))
+    if (!task || task->frame != (__u64)ctx || task->hook != hook || !call_finish(call, (__u64)ctx))
         return NULL;
     return task;
 }
@@ -50,7 +52,7 @@ static __always_inline int flush_enter(void *ctx, enum hook_number hook)
 static __always_inline int flush_leave(void *ctx, enum hook_number hook)
 {
     struct call call = {.op = IO_CLOSE};
-    struct task_record *task = close_finish(&call, ctx);
+    struct task_record *task = close_finish(&call, ctx, hook);
 
     if (!task)
         return 0;
@@ -94,7 +96,7 @@ static __always_inline int __fput_enter(void *ctx, const volatile struct hook_in
 static __always_inline int __fput_leave(void *ctx, const volatile struct hook_indexes *at)
 {
     struct call call = {.op = IO_CLOSE};
-    struct task_record *task = close_finish(&call, ctx);
+    struct task_record *task = close_finish(&call, ctx, HOOK___fput);
 
     if (task)
         close_released(&call, task->flush_ns);

@@ -40,7 +40,8 @@ struct screen {
     int line;            /* the next one to draw */
     char word[WORD_MAX]; /* the input so far */
     char user[WORD_MAX];
-    struct error error; /* of the last query; "": it succeeded */
+    struct error error;   /* of the last query; "": it succeeded */
+    struct error refused; /* the word that was typed; "": none, or there was a key after it */
     attr_t styles[TOP_STYLE_COUNT];
 };
 
@@ -181,8 +182,8 @@ static void draw_foot(struct screen *s)
         return;
     }
     (void)curs_set(0);
-    if (*s->error.text) {
-        put_line(s, LINES - 1, TOP_STYLE_BAD, s->error.text);
+    if (*s->error.text || *s->refused.text) {
+        put_line(s, LINES - 1, TOP_STYLE_BAD, *s->error.text ? s->error.text : s->refused.text);
         return;
     }
     if (s->n_rows > s->page)
@@ -256,7 +257,7 @@ static void take_word(struct screen *s)
         (void)strcpy(s->user, s->word);
         s->view.user = *s->user ? s->user : NULL;
         s->view.skip = 0;
-    } else if (*s->word && units_parse_span(s->word, &span, &s->error) == 0) {
+    } else if (*s->word && units_parse_span(s->word, &span, &s->refused) == 0) {
         set_interval(s, span);
     }
     s->mode = SHOWS_TABLE;
@@ -391,6 +392,7 @@ static void handle_key(struct screen *s, int key)
 {
     if (key == KEY_RESIZE)
         return;
+    s->refused.text[0] = '\0';
     if (s->mode == SHOWS_HELP)
         s->mode = SHOWS_TABLE;
     else if (s->mode == SHOWS_TABLE)

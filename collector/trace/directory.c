@@ -114,9 +114,9 @@ static int make_room(const struct trace_directory *directory, int dir_fd, uint64
 {
     struct entries entries = {0};
     uint64_t now = clock_ns(CLOCK_REALTIME), used = bytes;
-    int r = list(dir_fd, &entries);
+    int r = bytes > directory->max_bytes ? -ENOSPC : list(dir_fd, &entries);
 
-    if (entries.n)
+    if (r == 0 && entries.n)
         qsort(entries.items, entries.n, sizeof(*entries.items), compare_ages);
     for (size_t i = 0; i < entries.n; i++)
         used += entries.items[i].bytes;

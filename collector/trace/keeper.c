@@ -124,7 +124,8 @@ void span_keeper_add(struct span_keeper *keeper, const struct span *span)
 
 static uint64_t heap_least_ns(const struct heap *heap)
 {
-    return heap->n && heap->n == heap->limit ? heap->spans[0].time_ns : 0;
+    /* 1: those without a duration are the first to be left out. */
+    return heap->n && heap->n == heap->limit ? max_u64(heap->spans[0].time_ns, 1) : 0;
 }
 
 uint64_t span_keeper_least_ns(const struct span_keeper *keeper)

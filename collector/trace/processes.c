@@ -139,6 +139,7 @@ static void set_comm(struct known *known, const char *comm)
     memcpy(known->process.comm, comm, TRACE_COMM);
     known->process.comm[TRACE_COMM - 1] = '\0';
     known->attempts = ATTEMPTS;
+    known->process.has_rank = false; /* of the program before */
 }
 
 void trace_processes_see(struct trace_processes *processes, uint32_t pid, uint32_t tid,
@@ -154,7 +155,7 @@ void trace_processes_see(struct trace_processes *processes, uint32_t pid, uint32
         known->attempts = ATTEMPTS;
     if (pid == tid || !*known->process.comm)
         set_comm(known, comm);
-    if (!known->attempts || known->process.has_rank)
+    if (!processes->proc || !known->attempts || known->process.has_rank)
         return;
     known->attempts--;
     read_rank(processes->proc, &known->process);

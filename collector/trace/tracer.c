@@ -112,7 +112,7 @@ int tracer_start(struct tracer *tracer, uint32_t step, uint64_t cgroup_id, int c
         *traced =
             (struct traced){.step = step, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
         traced->keeper = span_keeper_create(tracer->limits.per_second, tracer->limits.in_all);
-        traced->processes = trace_processes_create("/proc");
+        traced->processes = trace_processes_create(tracer->limits.ranks ? "/proc" : NULL);
     }
     if (!traced || !traced->keeper || !traced->processes)
         return error_errno(error, -ENOMEM, "trace a step");

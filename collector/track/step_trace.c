@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/track/step_trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,10 +73,14 @@ static void on_put(int result, const struct error *error, void *arg)
                     error->text);
 }
 
+/* The user chooses the names of mounts in a namespace of the job, and each span repeats one. */
+#define MOUNT_BYTES 128
+
 static int name_mounts(struct step *step, struct trace *trace)
 {
     struct sampler *sampler = step->job->tracker->sampler;
     const char *name = NULL;
+    char text[MOUNT_BYTES + 1];
     uint64_t dev = 0;
 
     for (size_t i = 0; i < trace->n_spans; i++) {
@@ -83,8 +88,11 @@ static int name_mounts(struct step *step, struct trace *trace)
 
         if (span->kind != SPAN_REQUEST)
             continue;
-        if (!name || span->dev != dev)
-            name = trace_mount(trace, sampler_mount(sampler, step->number, span->dev));
+        if (!name || span->dev != dev) {
+            (void)snprintf(text, sizeof(text), "%s",
+                           sampler_mount(sampler, step->number, span->dev));
+            name = trace_mount(trace, text);
+        }
         if (!name)
             return -ENOMEM;
         dev = span->dev;

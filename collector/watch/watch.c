@@ -243,6 +243,8 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
         rc = sampler_mark_incomplete(watch->sampler, watch->step, "still-running", survivors, 0);
     if (rc == 0 && watch->block)
         rc = read_block(watch, job, error);
+    if (rc == 0 && survivors && job->block)
+        job->block->incomplete = true;
     if (rc == 0 && watch->mpi)
         rc = watch_mpi_read(watch->mpi, watch->step, &job->mpi, error);
     if (rc == 0)

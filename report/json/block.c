@@ -6,6 +6,8 @@
 
 #include "common/cleanup.h"
 
+#define DEVICES_MAX 1024
+
 static struct json_object *counter(struct tree *t, const struct block_counter *c)
 {
     struct json_object *o = tree_object(t);
@@ -112,6 +114,8 @@ static int get_devices(struct json_object *from, struct block_account *ret, stru
 
     if (r <= 0)
         return r;
+    if (json_object_array_length(list) > DEVICES_MAX) /* another node may have written it */
+        return error_set(error, -EBADMSG, "\"devices\" has more than %d", DEVICES_MAX);
     r = 0;
     for (size_t i = 0; i < json_object_array_length(list) && r == 0; i++) {
         r = get_device(json_object_array_get_idx(list, i), ret, error);

@@ -130,7 +130,12 @@ start_jobiod() {
     mkdir "$T/run" "$T/state" "$T/open"
     chmod 755 "$BATS_RUN_TMPDIR" "$T"
     chmod 777 "$T/open"
-    start_jobiod
+    # On a busy machine the calls of the test may seem to cost nothing.
+    for _ in 1 2 3; do
+        start_jobiod
+        [ "$(jq .self_test.ns_per_event "$T/status")" = 0 ] || break
+        stop_jobiod
+    done
     jq .self_test "$T/status"
     jq -e '.self_test | .failed == [] and .ns_per_event > 0
            and (.tested | contains(["read", "write", "open", "stat", "fsync", "readdir"]))' "$T/status"
