@@ -4,6 +4,7 @@
 # directory.
 
 bats_require_minimum_version 1.5.0
+load steps.bash
 
 setup_file() {
     export PATH=$BUILD:$PATH WORK=$BUILD/tests/cluster/work
@@ -18,59 +19,17 @@ teardown_file() {
     find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
-setup() {
-    export T=$BATS_TEST_TMPDIR JOBIO_SOCKET=$BATS_TEST_TMPDIR/run/jobiod.sock
-    mkdir "$T/run" "$T/state"
-}
-
-teardown() {
-    cat "$GROUP"/step_*/cgroup.procs 2> /dev/null | xargs -r kill -9
-    [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
-    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
-}
-
-# await COMMAND...: until it succeeds
-await() {
-    local i
-    for ((i = 0; i < 400; i++)); do
-        ! "$@" > /dev/null 2>&1 || return 0
-        sleep 0.05
-    done
-    "$@"
-}
-
 # start_jobiod LINE...: with these lines in [trace]
 start_jobiod() {
-    printf '%s\n' "interval = 1s" "cluster = c1" "node = n1" "[trace]" "$@" > "$T/jobio.conf"
-    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
-    jobiod=$!
-    await jobio status --json
-    jobio status --json > "$T/status"
+    run_jobiod "cluster = c1" "node = n1" "[trace]" "$@"
 }
 
-stop_jobiod() {
-    kill $jobiod
-    wait $jobiod
-    jobiod=
-}
-
-status_is() {
-    jobio status --json | jq -e "$1"
-}
-
-# tag STEP LINE...: as the plugin, with these lines in addition. A step without a process would end.
+# tag STEP LINE...: a step without a process would end
 tag() {
-    local group=$GROUP/step_$1 file=7.0.4294967294.$1
-    mkdir -p "$group"
+    mkdir -p "$GROUP/step_$1"
     sleep 3600 3>&- &
-    echo $! > "$group/cgroup.procs"
-    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=65534 NODES=1 SUMMARY=short \
-        CGROUP="${group#"$CGROUPS"}" CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" WITHIN=60000 \
-        "${@:2}" > "$T/run/$file"
-    running=$(($(jobio status --json | jq .steps.running) + 1))
-    mv "$T/run/$file" "$T/run/steps"
-    await status_is ".steps.running == $running"
+    echo $! > "$GROUP/step_$1/cgroup.procs"
+    tag_step "$1" 65534 "${@:2}"
 }
 
 is_empty() {
@@ -92,13 +51,6 @@ end() {
     kept=$(jobio status --json | jq .trace.kept)
     write_end "$1"
     await status_is ".trace.kept > $kept and .steps.unsaved == 0"
-}
-
-# in_step STEP COMMAND...
-in_step() {
-    local group=$GROUP/step_$1
-    shift
-    (echo $BASHPID > "$group/cgroup.procs" && exec "$@") 3>&-
 }
 
 # counted STEP: mount, operation and requests of its account, one a line; a create is a part of an open

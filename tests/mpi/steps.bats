@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load sums.bash
+load ../bpf/steps.bash
 
 setup_file() {
     local mpi
@@ -26,33 +27,9 @@ teardown_file() {
     find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
-setup() {
-    export T=$BATS_TEST_TMPDIR JOBIO_SOCKET=$BATS_TEST_TMPDIR/run/jobiod.sock
-    mkdir "$T/run" "$T/state"
-}
-
-teardown() {
-    cat "$GROUP"/step_*/cgroup.procs 2> /dev/null | xargs -r kill -9
-    [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
-    [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
-}
-
-# await COMMAND...: until it succeeds
-await() {
-    for ((i = 0; i < 400; i++)); do
-        ! "$@" > /dev/null 2>&1 || return 0
-        sleep 0.05
-    done
-    "$@"
-}
-
 # start_jobiod COUNT: with that setting of [mpi]
 start_jobiod() {
-    printf '%s\n' "interval = 1s" "[mpi]" "count = $1" > "$T/jobio.conf"
-    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
-    jobiod=$!
-    await jobio status --json
-    jobio status --json > "$T/status"
+    run_jobiod "[mpi]" "count = $1"
     [ "$1" != yes ] || await is_ready
 }
 
@@ -61,37 +38,18 @@ is_ready() {
     jobio status --json | jq -e .mpi.ready
 }
 
-stop_jobiod() {
-    kill $jobiod
-    wait $jobiod
-    jobiod=
-}
-
 steps_are() {
     jobio status --json | jq -e ".steps.$1 == $2"
 }
 
-# tag STEP [MPI]: as the plugin; MPI 1: with --io-mpi
+# tag STEP [MPI]: MPI 1: with --io-mpi
 tag() {
-    local group=$GROUP/step_$1 file=7.0.4294967294.$1
-    mkdir -p "$group"
-    printf '%s\n' VERSION=1 TYPE=tag JOBID=7 RESTART=0 HET=4294967294 STEP="$1" UID=0 NODES=1 SUMMARY=short \
-        CGROUP="${group#"$CGROUPS"}" CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED_AT="$(date +%s%N)" TAGGED_BOOT="$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)" WITHIN=60000 ${2:+MPI=$2} > "$T/run/$file"
-    mv "$T/run/$file" "$T/run/steps"
-    await steps_are running $(($1 + 1))
+    tag_step "$1" 0 ${2:+MPI=$2}
 }
 
 # end STEP: as the plugin
 end() {
     printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/steps/7.0.4294967294.$1.end"
-}
-
-# in_step STEP COMMAND...
-in_step() {
-    local group=$GROUP/step_$1
-    shift
-    (echo $BASHPID > "$group/cgroup.procs" && exec "$@") 3>&-
 }
 
 # call STEP MPI RANKS: the program that calls every function; its truth is added to $T/truth
