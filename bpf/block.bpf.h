@@ -97,8 +97,9 @@ static __always_inline int block_submit(__u64 bio, bool merged)
 
 /* --- the driver gets it ----------------------------------------------------------------------- */
 
-/* Forget the bios behind one that was put in front of them, up to the one that made the request. */
-static __always_inline void block_forget_rest(__u64 bio)
+/* Forget the bios behind one that was put in front of them, up to the one that made the request.
+ * Returns when that was, or `created_ns`. */
+static __always_inline __u64 block_forget_rest(__u64 bio, __u64 created_ns)
 {
     struct block_bio *made;
 
@@ -107,9 +108,11 @@ static __always_inline void block_forget_rest(__u64 bio)
         bio = (__u64)BPF_CORE_READ((const struct bio *)bio, bi_next);
         made = bpf_map_lookup_elem(&block_bios, &bio);
         if (!made)
-            return;
+            break;
+        created_ns = made->created_ns;
         bpf_map_delete_elem(&block_bios, &bio);
     }
+    return created_ns;
 }
 
 /* The request becomes a part of another one. */
@@ -121,7 +124,7 @@ static __always_inline int block_merge(__u64 request)
     if (!made)
         return 0;
     if (made->merged)
-        block_forget_rest(bio);
+        block_forget_rest(bio, 0);
     bpf_map_delete_elem(&block_bios, &bio);
     return 0;
 }
@@ -136,7 +139,7 @@ static __always_inline void block_start(__u64 at, const struct block_bio *made, 
     request.tail = tail;
     request.step = made->step;
     if (made->merged)
-        block_forget_rest(bio);
+        request.created_ns = block_forget_rest(bio, request.created_ns);
     bpf_map_delete_elem(&block_bios, &bio);
     if (bpf_map_update_elem(&block_requests, &at, &request, BPF_ANY))
         block_add(&block_lost, 1);
@@ -252,6 +255,8 @@ static __always_inline bool block_take_bio(const struct request *rq, struct bloc
         return false;
     ret->step = made->step;
     ret->created_ns = made->created_ns;
+    if (made->merged)
+        ret->created_ns = block_forget_rest(bio, ret->created_ns);
     ret->tail = (__u64)BPF_CORE_READ(rq, biotail);
     bpf_map_delete_elem(&block_bios, &bio);
     return true;

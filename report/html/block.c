@@ -15,7 +15,7 @@ static void cell(FILE *out, bool is_there, const char *text)
 static void class_line(FILE *out, const char *device, enum block_class class, bool shared,
                        const struct block_counter *c)
 {
-    uint64_t timed = max_u64(block_counter_timed(c), 1);
+    uint64_t timed = block_counter_timed(c), times = max_u64(timed, 1);
     uint64_t p99 = io_quantile(c->latency_log2, 0.99, io_latency_bound);
     char buf[UNITS_SIZE];
 
@@ -27,8 +27,8 @@ static void class_line(FILE *out, const char *device, enum block_class class, bo
     cell(out, true, units_count(c->requests, buf));
     cell(out, c->bytes, units_bytes(c->bytes, buf));
     cell(out, c->errors, units_count(c->errors, buf));
-    cell(out, true, html_time(c->queued_ns / timed, buf));
-    cell(out, true, html_time(c->device_ns / timed, buf));
+    cell(out, timed, html_time(c->queued_ns / times, buf));
+    cell(out, timed, html_time(c->device_ns / times, buf));
     cell(out, p99, html_latency(p99, buf));
     (void)fputs("</tr>\n", out);
 }

@@ -28,10 +28,23 @@ static void time_cell(struct table *table, uint64_t ns)
     table_cell(table, ns == UINT64_MAX ? ">137 s" : summary_time(ns, buf));
 }
 
+static void time_cells(struct table *table, const struct block_counter *c)
+{
+    uint64_t timed = block_counter_timed(c);
+
+    if (!timed) {
+        for (int i = 0; i < 3; i++)
+            table_cell(table, "-");
+        return;
+    }
+    time_cell(table, c->queued_ns / timed);
+    time_cell(table, c->device_ns / timed);
+    time_cell(table, io_quantile(c->latency_log2, 0.99, io_latency_bound));
+}
+
 static void write_class(struct table *table, const char *device, const char *class, bool shared,
                         const struct block_counter *c)
 {
-    uint64_t timed = max_u64(block_counter_timed(c), 1);
     char name[BLOCK_NAME_SIZE + 32];
 
     if (!c->requests)
@@ -41,9 +54,7 @@ static void write_class(struct table *table, const char *device, const char *cla
     table_count(table, c->requests);
     table_bytes(table, c->bytes);
     table_count(table, c->errors);
-    time_cell(table, c->queued_ns / timed);
-    time_cell(table, c->device_ns / timed);
-    time_cell(table, io_quantile(c->latency_log2, 0.99, io_latency_bound));
+    time_cells(table, c);
     table_end(table);
 }
 
