@@ -245,6 +245,22 @@ static int check_blind(struct probe *probe, struct error *error)
     return error_errno(error, -ENOMEM, "cannot make the probe");
 }
 
+/* Pin what an earlier process has not. */
+static int pin(struct probe *probe, struct error *error)
+{
+    int r = 0;
+
+    if (!probe->adopted) {
+        if (mkdir(probe->directory, 0700) < 0 && errno != EEXIST)
+            return error_errno(error, -errno, "cannot make '%s'", probe->directory);
+        r = maps_pin(probe->skel, probe->features.spans, probe->directory, error);
+    }
+    if (r < 0)
+        return r;
+    r = layouts_mark(probe);
+    return r < 0 ? error_errno(error, r, "cannot pin the shape in '%s'", probe->directory) : 0;
+}
+
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
 {
     CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
@@ -270,17 +286,10 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
         r = load(probe, options->max_steps, error);
+    if (r == 0 && probe->directory)
+        r = pin(probe, error);
     if (r < 0)
         return r;
-    if (probe->directory && !probe->adopted) {
-        if (mkdir(probe->directory, 0700) < 0 && errno != EEXIST)
-            return error_errno(error, -errno, "cannot make '%s'", probe->directory);
-        r = maps_pin(probe->skel, probe->features.spans, probe->directory, error);
-        if (r < 0)
-            return r;
-    }
-    if (probe->directory && (r = layouts_mark(probe)) < 0)
-        return error_errno(error, r, "cannot pin the shape in '%s'", probe->directory);
     maps_hide_memory(probe->skel);
     r = maps_open(probe, error);
     if (r < 0)
