@@ -45,6 +45,7 @@ static __always_inline struct span_record *span_reserve(__u32 slot, __u32 step, 
         __sync_fetch_and_add(&trace->overflow[kind], 1);
         return NULL;
     }
+    __sync_fetch_and_add(&trace->reported[kind], 1);
     record->end_ns = bpf_ktime_get_ns();
     record->time_ns = time_ns;
     record->step = step;

@@ -33,7 +33,8 @@ struct trace_record {
     __u64 least_ns;             /* set by user space: what took less is left out */
     __u64 shorter[SPAN_KINDS];  /* number of those */
     __u64 overflow[SPAN_KINDS]; /* number of those that found the ring buffer full */
-    __u64 pad[3];               /* to a cache line */
+    __u64 reported[SPAN_KINDS]; /* number of those that are in the ring buffer, or were */
+    __u64 pad[1];               /* to a cache line */
 };
 
 /* User space is woken when this part of the ring buffer is in use. */

@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "report/trace/trace.h"
 
-/* Of the files that an answer is made of: its text is about 8 times as long. */
+/* Of the files that an answer is made of: its text is about 8 times as long, 25 times at most. */
 #define FILES_MAX (8 << 20)
 
 struct trace_answer {

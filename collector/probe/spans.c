@@ -208,6 +208,12 @@ struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t s
     return ret;
 }
 
+void probe_trace_reported(const struct probe *probe, uint32_t slot, uint64_t ret[SPAN_KINDS])
+{
+    for (int kind = 0; kind < SPAN_KINDS; kind++)
+        ret[kind] = __atomic_load_n(&probe->traces[slot].reported[kind], __ATOMIC_RELAXED);
+}
+
 int probe_spans_fd(const struct probe *probe)
 {
     return probe->span_ring ? ring_buffer__epoll_fd(probe->span_ring) : -1;

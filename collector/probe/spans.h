@@ -21,6 +21,8 @@ void probe_untrace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, 
 void probe_trace_set_least(struct probe *probe, uint32_t slot, uint64_t least_ns);
 /* What they have left out so far: of this step, and of all that had the slot before. */
 struct trace_left_out probe_trace_left_out(const struct probe *probe, uint32_t slot);
+/* The same for what they have reported, read or not. */
+void probe_trace_reported(const struct probe *probe, uint32_t slot, uint64_t ret[SPAN_KINDS]);
 
 /* A descriptor that is readable when there is much to read, or a program has opened a file; -1: the
  * probe cannot trace. */

@@ -22,7 +22,9 @@ struct traced {
     uint32_t step, slot;
     uint64_t cgroup_id;
     int cgroup_version;
+    uid_t uid;
     struct trace_left_out before; /* of the steps that had the slot */
+    uint64_t reported_before[SPAN_KINDS], read[SPAN_KINDS];
 };
 
 struct tracer {
@@ -100,17 +102,33 @@ size_t tracer_steps(const struct tracer *tracer)
     return tracer ? tracer->n : 0;
 }
 
-int tracer_start(struct tracer *tracer, uint32_t step, uint64_t cgroup_id, int cgroup_version,
-                 struct error *error)
+static int check_limits(const struct tracer *tracer, uid_t uid, struct error *error)
 {
-    CLEANUP(traced_destroyp) struct traced *traced = calloc(1, sizeof(*traced));
-    int r;
+    const struct traced *traced;
+    size_t of_user = 0;
 
+    LIST_FOREACH (traced, &tracer->steps, link) {
+        of_user += traced->uid == uid;
+    }
     if (tracer->n == TRACER_STEPS)
         return error_set(error, -ENOSPC, "%d steps are traced already", TRACER_STEPS);
+    if (of_user == TRACER_USER_STEPS)
+        return error_set(error, -ENOSPC, "%d steps of the user are traced already",
+                         TRACER_USER_STEPS);
+    return 0;
+}
+
+int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgroup_id,
+                 int cgroup_version, struct error *error)
+{
+    CLEANUP(traced_destroyp) struct traced *traced = calloc(1, sizeof(*traced));
+    int r = check_limits(tracer, uid, error);
+
+    if (r < 0)
+        return r;
     if (traced) {
-        *traced =
-            (struct traced){.step = step, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
+        *traced = (struct traced){
+            .step = step, .uid = uid, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
         traced->keeper = span_keeper_create(tracer->limits.per_second, tracer->limits.in_all);
         traced->processes = trace_processes_create(tracer->limits.ranks ? "/proc" : NULL);
     }
@@ -120,6 +138,7 @@ int tracer_start(struct tracer *tracer, uint32_t step, uint64_t cgroup_id, int c
     if (r < 0)
         return r;
     traced->before = probe_trace_left_out(tracer->probe, traced->slot);
+    probe_trace_reported(tracer->probe, traced->slot, traced->reported_before);
     if (!tracer->n++)
         tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
     LIST_INSERT_HEAD(&tracer->steps, traced, link);
@@ -147,6 +166,7 @@ static void on_span(uint32_t step, const struct span *span, const char *comm, vo
     if (!traced)
         return;
     tracer->last = traced;
+    traced->read[span->kind]++;
     trace_processes_see(traced->processes, span->pid, span->tid, comm);
     span_keeper_add(traced->keeper, span);
 }
@@ -194,6 +214,19 @@ static void add_left_out(struct trace_left_out *to, const struct trace_left_out 
     }
 }
 
+/* The ring buffer stops at a span that a task is still writing, of whatever step: those behind it
+ * are not read any more when a step ends. */
+static void add_unread(const struct tracer *tracer, const struct traced *traced,
+                       uint64_t overflow[SPAN_KINDS])
+{
+    uint64_t reported[SPAN_KINDS];
+
+    probe_trace_reported(tracer->probe, traced->slot, reported);
+    for (int kind = 0; kind < SPAN_KINDS; kind++)
+        add_saturating(&overflow[kind],
+                       reported[kind] - traced->reported_before[kind] - traced->read[kind]);
+}
+
 static int finish(struct tracer *tracer, struct traced *traced, struct trace *ret,
                   struct error *error)
 {
@@ -205,6 +238,7 @@ static int finish(struct tracer *tracer, struct traced *traced, struct trace *re
     span_keeper_finish(traced->keeper, ret);
     left_out = probe_trace_left_out(tracer->probe, traced->slot);
     add_left_out(&ret->left_out, &left_out, &traced->before);
+    add_unread(tracer, traced, ret->left_out.overflow);
     ret->real_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     r = trace_processes_finish(traced->processes, ret);
     return r < 0 ? error_errno(error, r, "trace a step") : 0;

@@ -3,6 +3,10 @@
 #ifndef JOBIO_COLLECTOR_TRACE_TRACER_H
 #define JOBIO_COLLECTOR_TRACE_TRACER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "collector/probe/probe.h"
 #include "common/error.h"
 #include "common/trace.h"
@@ -22,9 +26,10 @@ void tracer_destroy(struct tracer *tracer); /* NULL is fine */
 
 /* Steps that can be traced at once: their spans are in memory. */
 #define TRACER_STEPS 64
+#define TRACER_USER_STEPS 16 /* of one user, so that others have traces, too */
 /* Trace this step of the probe from now on. Errors of probe_trace(); -ENOSPC: too many. */
-int tracer_start(struct tracer *tracer, uint32_t step, uint64_t cgroup_id, int cgroup_version,
-                 struct error *error);
+int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgroup_id,
+                 int cgroup_version, struct error *error);
 bool tracer_has(const struct tracer *tracer, uint32_t step);
 /* Number of steps that are traced. NULL is fine: 0. */
 size_t tracer_steps(const struct tracer *tracer);

@@ -167,7 +167,8 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     if (r < 0)
         return r;
     late = clock_ns(CLOCK_BOOTTIME) > tag_deadline(&step->tag);
-    step_trace_start(step, late);
+    /* A step that the plugin put into the map itself ran before jobiod knew it. */
+    step_trace_start(step, late || tag->direct);
     r = step_mpi_start(step, late);
     if (r < 0)
         return error_set(error, r, "no memory for a step");

@@ -33,14 +33,19 @@ void step_trace_start(struct step *step, bool partial)
     step->trace_partial = partial;
     if (!tracker->tracer)
         log_failure(step, "\"allow = yes\" is not in [trace] of jobio.conf");
-    else if (tracer_start(tracker->tracer, step->number, tag->cgroup_id, tag->version, &error) < 0)
+    else if (tracer_start(tracker->tracer, step->number, tag->uid, tag->cgroup_id, tag->version,
+                          &error) < 0)
         log_failure(step, error.text);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+/* Spans that wait for the disk. */
+#define WAITING_MAX (64 << 20)
+
 struct ended {
     struct tracker *tracker;
+    size_t bytes;
     struct step_trace trace;
 };
 
@@ -66,6 +71,7 @@ static void on_put(int result, const struct error *error, void *arg)
     CLEANUP(ended_destroyp) struct ended *ended = arg;
     struct tracker *tracker = ended->tracker;
 
+    tracker->trace_bytes_waiting -= ended->bytes;
     tracker->traces_kept += result == 0;
     tracker->traces_failed += result < 0;
     if (result < 0 && log_allowed("trace-put", 60, NULL))
@@ -176,8 +182,14 @@ void step_trace_end(struct step *step)
         return;
     }
     ended->tracker = tracker;
-    if (!tracker->writer || writer_submit(tracker->writer, false, run_put, on_put, ended) < 0)
-        log_failure(step, "too many rows wait for the disk");
-    else
+    ended->bytes = ended->trace.trace.n_spans * sizeof(struct span);
+    if (!tracker->writer) {
+        log_failure(step, "it ended before jobiod had started");
+    } else if (tracker->trace_bytes_waiting + ended->bytes > WAITING_MAX ||
+               writer_submit(tracker->writer, false, run_put, on_put, ended) < 0) {
+        log_failure(step, "too many traces or rows wait for the disk");
+    } else {
+        tracker->trace_bytes_waiting += ended->bytes;
         (void)TAKE_PTR(ended);
+    }
 }

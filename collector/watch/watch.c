@@ -135,7 +135,7 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
     if (rc == 0 && watch->block)
         rc = block_probe_add(watch->block, watch->step, error);
     if (rc == 0 && watch->tracer)
-        rc = tracer_start(watch->tracer, watch->step, cgroup_id(cgroup), 2, error);
+        rc = tracer_start(watch->tracer, watch->step, getuid(), cgroup_id(cgroup), 2, error);
     if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
