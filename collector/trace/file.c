@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 
-static const char magic[8] = "jobio-t1";
+#define MAGIC "jobio-t1"
 
 /* Of the step: an empty text is none. */
 enum { TEXT_CLUSTER, TEXT_NODE, TEXT_NAME, TEXT_CALLER, TEXT_FIRST };
@@ -104,7 +104,7 @@ static void fill_head(const struct step_trace *step, const struct texts *texts, 
         .n_processes = step->trace.n_processes,
         .partial = step->partial,
     };
-    memcpy(ret->magic, magic, sizeof(magic));
+    memcpy(ret->magic, MAGIC, sizeof(ret->magic));
     memcpy(ret->shorter, step->trace.left_out.shorter, sizeof(ret->shorter));
     memcpy(ret->overflow, step->trace.left_out.overflow, sizeof(ret->overflow));
     for (size_t i = 0; i < texts->n; i++)
@@ -193,7 +193,7 @@ static int read_head(struct reader *reader, struct head *ret)
     if (!at)
         return -EBADMSG;
     memcpy(ret, at, sizeof(*ret));
-    return memcmp(ret->magic, magic, sizeof(magic)) == 0 ? 0 : -EBADMSG;
+    return memcmp(ret->magic, MAGIC, sizeof(ret->magic)) == 0 ? 0 : -EBADMSG;
 }
 
 int trace_file_read_step(const void *data, size_t size, struct trace_file_step *ret)
