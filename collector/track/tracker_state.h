@@ -29,9 +29,9 @@ struct tracker {
     struct trace_directory traces; /* its path is owned */
     uint64_t traces_kept, traces_failed;
     size_t trace_bytes_waiting; /* of spans, for the writer */
-    struct error mpi_failure; /* why no MPI-IO can be counted, as it was logged; "": it can */
-    struct users *users;      /* of users that no prolog has reported */
-    struct writer *writer;    /* NULL: rows have to wait */
+    struct error mpi_failure;   /* why no MPI-IO can be counted, as it was logged; "": it can */
+    struct users *users;        /* of users that no prolog has reported */
+    struct writer *writer;      /* NULL: rows have to wait */
     struct tracker_hooks hooks;
     const char *const *sinks;
     bool peers;
