@@ -40,6 +40,21 @@ static __always_inline __u64 argument_at(void *ctx, __u8 index)
     return 0;
 }
 
+/* Returns the address in an argument that the verifier does not let a program load, as a pointer to
+ * a struct that the kernel's BTF does not define. */
+static __always_inline __u64 opaque_at(void *ctx, __u8 index)
+{
+    __u64 value = 0;
+
+    bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * index);
+    return value;
+}
+
+static __always_inline __u64 call_object(void *ctx, const volatile struct hook_indexes *at)
+{
+    return at->opaque ? opaque_at(ctx, at->argument) : argument_at(ctx, at->argument);
+}
+
 /* Returns whether `frame` is inside the outermost call and that call is still running. If its
  * return was not seen, the witness on the stack has usually been overwritten by now. */
 static __always_inline bool is_inside(__u64 outer, __u64 witness, __u32 argument, __u64 frame)
@@ -141,10 +156,10 @@ static __always_inline void call_end_lost(struct task_record *task)
     task->fill.inode = 0;
 }
 
-/* Note the entry of the outermost call; `argument` is the index of its witness. Returns false if
- * the call is an inner one. */
+/* Note the entry of the outermost call; `argument` is the index of its witness, and `opaque` as in
+ * struct hook_indexes. Returns false if the call is an inner one. */
 static __always_inline bool call_start(struct task_record *task, void *ctx, enum hook_number hook,
-                                       __u8 argument)
+                                       __u8 argument, bool opaque)
 {
     if (task->frame) {
         if (call_is_inside(task, (__u64)ctx))
@@ -155,7 +170,7 @@ static __always_inline bool call_start(struct task_record *task, void *ctx, enum
     task->missed = 0;
     task->hook = hook;
     task->argument = argument;
-    task->witness = argument_at(ctx, argument);
+    task->witness = opaque ? opaque_at(ctx, argument) : argument_at(ctx, argument);
     task->start = bpf_ktime_get_ns();
     return true;
 }
@@ -290,15 +305,15 @@ static __always_inline bool open_has_created(const struct file *file)
     return file->f_mode & FMODE_CREATED;
 }
 
-static __always_inline __u32 call_descriptor(__u64 object, __u8 kind)
+static __always_inline __u32 call_descriptor(__u64 object, const volatile struct hook_indexes *at)
 {
     struct pt_regs *regs = (struct pt_regs *)object;
 
-    switch (kind) {
+    switch (at->object) {
     case OBJECT_REGS:
-        return REGS_FIRST(regs);
+        return at->opaque ? BPF_CORE_READ(regs, REGS_FIRST_MEMBER) : REGS_FIRST(regs);
     case OBJECT_REGS_32:
-        return REGS_FIRST_32(regs);
+        return at->opaque ? BPF_CORE_READ(regs, REGS_FIRST_32_MEMBER) : REGS_FIRST_32(regs);
     }
     return object;
 }
@@ -307,7 +322,7 @@ static __always_inline __u32 call_descriptor(__u64 object, __u8 kind)
 static __always_inline bool call_find_super(struct call *call, void *ctx,
                                             const volatile struct hook_indexes *at)
 {
-    __u64 object = argument_at(ctx, at->argument);
+    __u64 object = call_object(ctx, at);
     struct super_block *sb;
     struct file *file;
 
@@ -346,7 +361,7 @@ static __always_inline bool call_find_super(struct call *call, void *ctx,
     case OBJECT_REGS_32:
         if (call->wait) /* call_walk() looked at entry: another thread may close or reuse it */
             return call->sb;
-        file = file_of(call_descriptor(object, at->object));
+        file = file_of(call_descriptor(object, at));
         sb = BPF_CORE_READ(file, f_inode, i_sb);
         call->dev = BPF_CORE_READ(sb, s_dev);
         call->sb = sb;
@@ -423,7 +438,7 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
     argument = op < IO_OP_FIRST_META && features.usual_calls ? USUAL_FILE : hooks[hook].argument;
     if (op < IO_OP_FIRST_META && !is_data((struct file *)argument_at(ctx, argument)))
         return 0;
-    outermost = call_start(task, ctx, hook, argument);
+    outermost = call_start(task, ctx, hook, argument, op >= IO_OP_FIRST_META && hooks[hook].opaque);
     if (op >= IO_OP_FIRST_META)
         call_walk(task, ctx, outermost, &hooks[hook], op);
     return 0;
@@ -432,13 +447,9 @@ static __always_inline int call_enter(void *ctx, enum hook_number hook, enum io_
 /* Returns an argument that points to a number, as an address; 0 if there is none. */
 static __always_inline __u64 call_pointer(void *ctx, __u8 index)
 {
-    __u64 value = 0;
-
     if (features.int_pointers)
         return argument_at(ctx, index);
-    if (index != HOOK_NO_INDEX)
-        bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * index);
-    return value;
+    return index == HOOK_NO_INDEX ? 0 : opaque_at(ctx, index);
 }
 
 /* Returns the order of a request on one of the call's files; index: index of the pointer to its

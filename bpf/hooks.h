@@ -50,6 +50,7 @@ enum hook_return { RETURN_LONG, RETURN_INT, RETURN_POINTER };
 struct hook_indexes {
     __u8 object;        /* enum hook_object */
     __u8 argument;      /* index of the first parameter */
+    __u8 opaque;        /* the verifier refuses to load the first parameter */
     __u8 second;        /* index of the second parameter; HOOK_NO_INDEX: this kernel has none */
     __u8 result;        /* index of the return value: the number of arguments */
     __u8 returns;       /* enum hook_return */
@@ -80,8 +81,8 @@ enum kprobe_role {
 /* Larger than every hook number; a power of two. */
 #define KPROBE_ENTRIES 128
 
-/* The names of system call functions differ by architecture. In the BTF of 6.12, flock(2) has the
- * parameter of the stub for system calls that a kernel lacks. */
+/* The names of system call functions differ by architecture. In the BTF of 5.10 and 6.12, flock(2)
+ * has the parameter of the stub for system calls that a kernel lacks. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define SYSTEM_CALLS(HOOK)                                                         \
     HOOK(__arm64_sys_fsync, IO_FSYNC, OBJECT_REGS, "regs", OBJECT_NONE, "")        \

@@ -6,7 +6,7 @@
 static __always_inline void close_start(struct task_record *task, void *ctx, enum hook_number hook,
                                         __u8 argument, const struct file *file, __u64 flush_ns)
 {
-    if (!call_start(task, ctx, hook, argument))
+    if (!call_start(task, ctx, hook, argument, false))
         return;
     task->walk = 0;
     task->flush_ns = flush_ns;

@@ -49,7 +49,7 @@ static __always_inline int transfer_enter(void *ctx, enum hook_number hook, enum
         return 0;
     task = task_enter();
     if (task && (transfer_source(ctx, at) || transfer_target(ctx, at)))
-        call_start(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second);
+        call_start(task, ctx, hook, at->object == OBJECT_FILE ? at->argument : at->second, false);
     return 0;
 }
 

@@ -85,22 +85,35 @@ static bool is_loaded(void)
     }
 FUNCTIONS(DEFINE)
 
-/* The third argument is a pointer or a number of its size. */
-#define DEFINE_VARIADIC(name, key)              \
-    CURLcode name(CURL *easy, key what, ...)    \
-    {                                           \
-        void *value;                            \
-        va_list list;                           \
-                                                \
-        if (!is_loaded())                       \
-            return CURLE_FAILED_INIT;           \
-        va_start(list, what);                   \
-        value = va_arg(list, void *);           \
-        va_end(list);                           \
-        return library.name(easy, what, value); \
-    }
-DEFINE_VARIADIC(curl_easy_setopt, CURLoption)
-DEFINE_VARIADIC(curl_easy_getinfo, CURLINFO)
+/* The third argument of curl_easy_setopt() is a curl_off_t for the options that say so, otherwise a
+ * pointer or a number of its size. */
+CURLcode curl_easy_setopt(CURL *easy, CURLoption what, ...)
+{
+    CURLcode code;
+    va_list list;
 
-_Static_assert(sizeof(long) == sizeof(void *) && sizeof(curl_off_t) == sizeof(void *),
-               "the third argument of curl_easy_setopt()");
+    if (!is_loaded())
+        return CURLE_FAILED_INIT;
+    va_start(list, what);
+    if (what / 10000 == CURLOPTTYPE_OFF_T / 10000)
+        code = library.curl_easy_setopt(easy, what, va_arg(list, curl_off_t));
+    else
+        code = library.curl_easy_setopt(easy, what, va_arg(list, void *));
+    va_end(list);
+    return code;
+}
+
+_Static_assert(sizeof(long) == sizeof(void *), "the third argument of curl_easy_setopt()");
+
+CURLcode curl_easy_getinfo(CURL *easy, CURLINFO what, ...)
+{
+    void *value;
+    va_list list;
+
+    if (!is_loaded())
+        return CURLE_FAILED_INIT;
+    va_start(list, what);
+    value = va_arg(list, void *);
+    va_end(list);
+    return library.curl_easy_getinfo(easy, what, value);
+}

@@ -105,15 +105,27 @@ static int find_target(struct functions *functions, const struct hook_entry *ent
     return target_find(functions, function_of(entry), !strncmp(entry->section, "tp_btf/", 7), ret);
 }
 
+/* Programs never dereference such a parameter as a pointer that the verifier knows. */
+static bool may_be_opaque(enum hook_object object)
+{
+    return object == OBJECT_REGS || object == OBJECT_REGS_32 || object == OBJECT_WALK ||
+           object == OBJECT_FOUND;
+}
+
 static int find_object(const struct btf *btf, const struct hook_entry *entry,
                        const struct target *target, struct hook_indexes *indexes)
 {
     for (size_t way = 0; way < ARRAY_SIZE(entry->ways); way++) {
-        int at = target_parameter(btf, target, entry->ways[way].parameter);
+        const char *parameter = entry->ways[way].parameter;
+        enum hook_object object = entry->ways[way].object;
+        int at = target_parameter(btf, target, parameter);
 
+        indexes->opaque = at < 0 && may_be_opaque(object);
+        if (indexes->opaque)
+            at = target_opaque(btf, target, parameter);
         if (at < 0)
             continue;
-        indexes->object = entry->ways[way].object;
+        indexes->object = object;
         indexes->argument = at;
         return 0;
     }

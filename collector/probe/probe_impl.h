@@ -129,6 +129,8 @@ int target_find(struct functions *functions, const char *name, bool tracepoint, 
 /* Returns the index of a parameter for the programs; -ENOENT: there is none, `name` is empty, or
  * the programs cannot load it. */
 int target_parameter(const struct btf *btf, const struct target *target, const char *name);
+/* The same for a parameter that the programs must read from the memory of their context. */
+int target_opaque(const struct btf *btf, const struct target *target, const char *name);
 /* Returns what the function returns (RETURN_*), or -EINVAL. */
 int target_result(const struct btf *btf, const struct target *target);
 

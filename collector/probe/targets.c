@@ -179,14 +179,25 @@ static const char *parameter_name(const struct btf *btf, const struct btf_param 
     return type ? btf__name_by_offset(btf, type->name_off) : "";
 }
 
-int target_parameter(const struct btf *btf, const struct target *target, const char *name)
+static int find_parameter(const struct btf *btf, const struct target *target, const char *name,
+                          bool loadable)
 {
     const struct btf_param *params = btf_params(target->params);
 
     for (int i = target->skip; i < btf_vlen(target->params) && *name; i++)
         if (!strcmp(parameter_name(btf, &params[i]), name))
-            return is_loadable(btf, params[i].type) ? i - target->skip : -ENOENT;
+            return is_loadable(btf, params[i].type) == loadable ? i - target->skip : -ENOENT;
     return -ENOENT;
+}
+
+int target_parameter(const struct btf *btf, const struct target *target, const char *name)
+{
+    return find_parameter(btf, target, name, true);
+}
+
+int target_opaque(const struct btf *btf, const struct target *target, const char *name)
+{
+    return find_parameter(btf, target, name, false);
 }
 
 int target_result(const struct btf *btf, const struct target *target)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Compares the truth (the output of workloads) with the reports of `jobio run --json`. Input: an array of
-# {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED". Output: TAP, and a line
-# "= ROW VERDICT" for each. If a truth has "only", only these operations on its own mounts are compared.
+# {row, truth, report} or {row, error}; $rows: the lines "ROW EXPECTED"; $complete: whether the kernel
+# has all hooks, so that a report that lacks one is "unsupported" whatever the workload did. Output: TAP, and
+# a line "= ROW VERDICT" for each. If a truth has "only", only these operations on its own mounts are compared.
 # The verdicts:
 #   exact        the report matches the truth, and nothing else was counted
 #   approximate  the same, but the truth is a range, or the report does not know the name of a mount,
@@ -101,12 +102,14 @@ def judge:
        else $unsaid end) as $wrong
     | ([$truth[] | .ops[].bytes?, .ops[].random_requests?, .cache.fill_bytes.write? | type == "array"] | any) as $ranged
     | [$report.incomplete[] | select(uncounted | not).cause] as $causes
+    | [$report.incomplete[] | select($complete and (.cause | startswith("unseen: ") | not) and uncounted)
+        | "incomplete: \(.cause) (\(.ops | join(", ")))"] as $lacks
     | {
         verdict: (if $wrong != [] then "WRONG"
-            elif any($differing[]; .said) then "unsupported"
+            elif any($differing[]; .said) or $lacks != [] then "unsupported"
             elif $ranged or $unsaid != [] or $causes != [] or $unknown != [] then "approximate"
             else "exact" end),
-        why: (($differing | map(.text)) + ($causes | map("incomplete: \(.)"))
+        why: (($differing | map(.text)) + $lacks + ($causes | map("incomplete: \(.)"))
             + ($unknown | map("a mount is called \(.)")))
     };
 

@@ -208,6 +208,7 @@ open_terminal() {
 }
 
 @test "on a terminal: keys and sizes work, and the terminal is restored" {
+    writes 7 1 # an idle job is listed with the mounts that it has used
     open_terminal
     CGROUP=$GROUP/8.0 "$BIN/step" join loop "$T/tmpfs/loop" > /dev/null 2>&1 3>&- &
     echo $! | tee -a "$T/sleepers" > "$T/loop"
