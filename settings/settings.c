@@ -159,6 +159,14 @@ static const struct key keys[] = {
     KEY("trace", "rate", trace.rate, parse_count, 1, 100000, false),
     KEY("trace", "max", trace.max, parse_count, 1, 100000, false),
     KEY("trace", "keep_size", trace.keep_bytes, parse_bytes, 1 << 20, 0, false),
+    KEY("trace", "url", trace.url, parse_text, 0, 0, false),
+    KEY("trace", "timeout", trace.timeout_ns, parse_span, NS_PER_S, 10 * NS_PER_MINUTE, false),
+    KEY("trace", "ca_file", trace.access.ca_file, parse_path, 0, 0, false),
+    KEY("trace", "cert_file", trace.access.cert_file, parse_path, 0, 0, false),
+    KEY("trace", "key_file", trace.access.key_file, parse_path, 0, 0, false),
+    KEY("trace", "credentials", trace.access.credentials, parse_path, 0, 0, false),
+    KEY("trace", "insecure", trace.access.insecure, parse_bool, 0, 0, false),
+    KEY("trace", "proxy", trace.access.proxy, parse_text, 0, 0, false),
     KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
@@ -220,6 +228,7 @@ struct settings *settings_create(void)
     settings->trace.rate = 5000;
     settings->trace.max = 20000;
     settings->trace.keep_bytes = 256ull << 20;
+    settings->trace.timeout_ns = 30 * NS_PER_S;
     settings->interval_ns = 10 * NS_PER_S;
     settings->keep_ns = 90 * NS_PER_DAY;
     settings->keep_bytes = 256ull << 20;
@@ -255,6 +264,8 @@ void settings_destroy(struct settings *settings)
     free(settings->node);
     free(settings->group);
     free(settings->record_program);
+    free(settings->trace.url);
+    access_clear(&settings->trace.access);
     settings_list_clear(&settings->fuse_labels);
     settings_list_clear(&settings->peers.listen);
     settings_list_clear(&settings->peers.readers);

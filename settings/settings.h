@@ -47,6 +47,9 @@ struct settings {
         bool allow;          /* jobs that ask for it (--io-trace) are traced */
         uint64_t rate, max;  /* spans of a step: in a second, and in all */
         uint64_t keep_bytes; /* of the traces of ended steps */
+        char *url;           /* of the collector that gets them; NULL: not set */
+        uint64_t timeout_ns;
+        struct settings_access access;
     } trace;
     uint64_t interval_ns;
     enum settings_backend backend;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/records.h"
@@ -131,4 +132,19 @@ void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *
             log_warning("the self-test failed: %s is not counted correctly on this kernel",
                         io_op_name(op));
     probe_tested(probe, ret->failed, ret->ns_per_event);
+}
+
+int backend_count_services(struct services **ret, char **why, bool wanted,
+                           const struct backend_parts *parts, struct error *error)
+{
+    struct error text = {"\"services = yes\" is not in jobio.conf"};
+    int r = wanted ? services_create(ret, parts->probe, parts->sampler, parts->hierarchy, &text)
+                   : -ENOTSUP;
+
+    if (!r)
+        return 0;
+    if (wanted)
+        log_warning("services are not counted: %s", text.text);
+    *why = strdup(text.text);
+    return *why ? 0 : error_set(error, -ENOMEM, "no memory");
 }

@@ -10,6 +10,10 @@
 #include "collector/probe/selftest.h"
 #include "settings/settings.h"
 
+struct hierarchy;
+struct sampler;
+struct services;
+
 struct backend_options {
     const char *runtime_dir, *pin_dir;
     enum settings_backend backend;
@@ -28,5 +32,15 @@ const char *backend_in_use(struct probe *probe);
  */
 void backend_test(struct probe *probe, struct hierarchy *hierarchy, const char *runtime_dir,
                   struct selftest *ret);
+
+struct backend_parts {
+    struct probe *probe;
+    struct sampler *sampler;
+    struct hierarchy *hierarchy;
+};
+/* Count the services of the node, if it is wanted. If they are not counted, *why is the reason,
+ * which is malloc'd. 0 or -ENOMEM. */
+int backend_count_services(struct services **ret, char **why, bool wanted,
+                           const struct backend_parts *parts, struct error *error);
 
 #endif

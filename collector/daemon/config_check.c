@@ -13,6 +13,7 @@
 #include "collector/daemon/metrics_push.h"
 #include "collector/daemon/peer_requests.h"
 #include "collector/daemon/sink_list.h"
+#include "collector/daemon/trace_sink.h"
 #include "collector/store/store.h"
 #include "common/cleanup.h"
 #include "common/node_name.h"
@@ -54,6 +55,7 @@ static void check_sinks(struct check *check)
 {
     _free_ char *node = node_name(check->settings->node);
     struct history_sink *sink = NULL;
+    struct trace_sink *traces = NULL;
     sd_event *loop = NULL;
     struct error error;
     int r = node ? sd_event_new(&loop) : -ENOMEM;
@@ -67,6 +69,9 @@ static void check_sinks(struct check *check)
     if (history_sink_create(&sink, loop, check->settings, NULL, &error) < 0)
         report(check, "history", &error);
     history_sink_destroy(sink);
+    if (trace_sink_create(&traces, loop, check->settings, NULL, &error) < 0)
+        report(check, "trace", &error);
+    trace_sink_destroy(traces);
     if (metrics_check(check->settings, &error) < 0)
         report(check, "metrics", &error);
     if (peer_requests_check(check->settings, &error) < 0)

@@ -31,6 +31,7 @@
 #include "collector/daemon/reports.h"
 #include "collector/daemon/runs.h"
 #include "collector/daemon/status.h"
+#include "collector/daemon/trace_sink.h"
 #include "collector/daemon/tracker_settings.h"
 #include "collector/deliver/node_queue.h"
 #include "collector/deliver/step_queue.h"
@@ -81,6 +82,7 @@ struct daemon {
     struct reports *reports;
     struct metrics_push *push;
     struct history_sink *sink;           /* NULL: no [history] */
+    struct trace_sink *traces;           /* NULL: traces are not delivered */
     struct peer_requests *peer_requests; /* NULL: no [peers] */
     struct metrics *metrics;
     struct runs *runs;
@@ -158,9 +160,9 @@ static int create_store(struct daemon *d, struct error *error)
 
 static int create_recorder(struct daemon *d, struct error *error)
 {
-    const char *const *sinks = history_sink_names(d->settings);
     int r = recorder_create(&d->recorder, d->loop, d->settings->record_program, 0, error);
-    const struct job_states_options options = {d->loop, d->recorder, sinks, on_queued, d};
+    const struct job_states_options options = {d->loop, d->recorder,
+                                               history_sink_names(d->settings), on_queued, d};
 
     if (r < 0 || !d->settings->job_state)
         return r;
@@ -196,6 +198,11 @@ static int create_counting(struct daemon *d, struct error *error)
 static void on_adopt(void *arg)
 {
     runs_adopt(((struct daemon *)arg)->runs);
+}
+
+static void on_traced(void *arg)
+{
+    trace_sink_notify(((struct daemon *)arg)->traces);
 }
 
 static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
@@ -238,13 +245,11 @@ static int create_tracker(struct daemon *d, struct error *error)
         .hierarchy = d->hierarchy,
         .state_dir = d->state_dir,
     };
-    const struct tracker_hooks hooks = {
-        .job_over = on_job_over, .log = say, .queued = on_queued, .adopt = on_adopt, .arg = d};
+    const struct tracker_hooks hooks = {on_job_over, say, on_queued, on_adopt, on_traced, d};
     int r;
 
     tracker_settings_apply(d->settings, &options);
     r = tracker_create(&d->tracker, &options, &hooks, error);
-
     if (!r)
         r = create_runs(d, error);
     if (!r)
@@ -271,17 +276,10 @@ static int create_tracker(struct daemon *d, struct error *error)
  * would seem to belong to unknown cgroups. */
 static int create_services(struct daemon *d, struct error *error)
 {
-    struct error why = {"\"services = yes\" is not in jobio.conf"};
-    int r = d->settings->services
-                ? services_create(&d->services, d->probe, d->sampler, d->hierarchy, &why)
-                : -ENOTSUP;
+    const struct backend_parts parts = {d->probe, d->sampler, d->hierarchy};
 
-    if (!r)
-        return 0;
-    if (d->settings->services)
-        log_warning("services are not counted: %s", why.text);
-    d->no_services = strdup(why.text);
-    return d->no_services ? 0 : error_set(error, -ENOMEM, "no memory");
+    return backend_count_services(&d->services, &d->no_services, d->settings->services, &parts,
+                                  error);
 }
 
 static int create_server(struct daemon *d, struct error *error)
@@ -304,13 +302,12 @@ static int create_node_state(struct daemon *d, struct error *error)
         .cluster = d->settings->cluster,
         .node = d->node,
         .history = d->settings->history.url ? HISTORY_SINK : NULL,
+        .traces = trace_sink_outbox(d->traces),
         .users = d->settings->metrics_user != METRICS_USER_NO,
     };
     int r = notes_create(&d->notes, d->store, error);
 
-    if (r < 0)
-        return r;
-    return node_state_create(&d->node_state, &options, d->notes, d->store, error);
+    return r < 0 ? r : node_state_create(&d->node_state, &options, d->notes, d->store, error);
 }
 
 static int create_push(struct daemon *d, struct error *error)
@@ -390,6 +387,7 @@ static int create_metrics(struct daemon *d, struct error *error)
                 .deliver = metrics_push_queue(d->push),
                 .sink = history_sink_queue(d->sink),
                 .sink_name = HISTORY_SINK,
+                .traces = d->traces,
                 .writer = d->writer,
                 .server = d->server,
             },
@@ -433,6 +431,7 @@ static void fill_status(struct daemon *d)
         .deliver = metrics_push_queue(d->push),
         .sink = history_sink_queue(d->sink),
         .sink_name = HISTORY_SINK,
+        .traces = d->traces,
         .peers = peer_requests_peers(d->peer_requests),
         .metrics = d->metrics,
         .runs = d->runs,
@@ -470,6 +469,8 @@ static int create_parts(struct daemon *d, struct error *error)
     if (!r)
         r = create_recorder(d, error);
     if (!r)
+        r = from_settings(trace_sink_create(&d->traces, d->loop, d->settings, d->state_dir, error));
+    if (!r)
         r = create_node_state(d, error);
     if (!r)
         r = create_push(d, error);
@@ -502,6 +503,7 @@ static int create_parts(struct daemon *d, struct error *error)
     on_queued(d); /* an earlier process may have left rows */
     if (d->sink)
         step_queue_start(history_sink_queue(d->sink));
+    trace_sink_start(d->traces, d->large, d->writer);
     return node_queue_start(metrics_push_queue(d->push), error);
 }
 
@@ -532,10 +534,12 @@ void daemon_destroy(struct daemon *d)
     metrics_destroy(d->metrics);
     metrics_push_destroy(d->push);
     history_sink_stop(d->sink);
+    trace_sink_stop(d->traces);
     node_state_destroy(d->node_state);
     writer_destroy(d->writer);
     job_states_destroy(d->job_states);
     history_sink_destroy(d->sink);
+    trace_sink_destroy(d->traces);
     notes_destroy(d->notes);
     peer_requests_destroy(d->peer_requests);
     tracker_destroy(d->tracker);
@@ -569,11 +573,7 @@ int daemon_create(struct daemon **ret, const struct daemon_options *options,
     d->started_ns = clock_ns(CLOCK_BOOTTIME);
     r = set_names(d, options, error);
     if (!r)
-        r = instance_make_dir(d->runtime_dir, 0755, error);
-    if (!r)
-        r = instance_make_dir(d->state_dir, 0750, error);
-    if (!r)
-        r = d->lock_fd = instance_lock(d->runtime_dir, error);
+        r = d->lock_fd = instance_claim(d->runtime_dir, d->state_dir, error);
     if (r >= 0)
         r = create_parts(d, error);
     if (r < 0)

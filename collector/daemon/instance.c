@@ -35,7 +35,7 @@ char *instance_pin_dir(const char *runtime_dir)
     return name;
 }
 
-int instance_make_dir(const char *path, mode_t mode, struct error *error)
+static int make_dir(const char *path, mode_t mode, struct error *error)
 {
     _free_ char *parent = strdup(path);
 
@@ -71,6 +71,15 @@ int instance_lock(const char *runtime_dir, struct error *error)
     if (ftruncate(fd, 0) < 0 || write(fd, pid, strlen(pid)) < 0)
         return error_errno(error, -errno, "cannot write %s", path);
     return TAKE_FD(fd);
+}
+
+int instance_claim(const char *runtime_dir, const char *state_dir, struct error *error)
+{
+    int r = make_dir(runtime_dir, 0755, error);
+
+    if (!r)
+        r = make_dir(state_dir, 0750, error);
+    return r < 0 ? r : instance_lock(runtime_dir, error);
 }
 
 int instance_open_store(struct store **ret, const struct store_options *options,

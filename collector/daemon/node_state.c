@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "collector/daemon/notes.h"
+#include "collector/daemon/trace_sink.h"
 #include "collector/store/query.h"
+#include "collector/trace/outbox.h"
 #include "collector/track/tracker.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -208,6 +210,22 @@ static int take_sink(const char *sink, void *arg)
     return grown[reading->n_sinks++].name ? 0 : -ENOMEM;
 }
 
+/* What is queued for the collector of traces is not in the store. It is left out if the directory
+ * cannot be read. */
+static int load_trace_sink(const struct node_state *state, struct node_reading *reading,
+                           struct error *error)
+{
+    struct trace_outbox_stats traces;
+
+    if (!state->options.traces || trace_outbox_stats(state->options.traces, &traces, error) < 0)
+        return 0;
+    if (take_sink(TRACE_SINK, reading) < 0)
+        return error_set(error, -ENOMEM, "no memory for the state of the node");
+    reading->sinks[reading->n_sinks - 1].stats =
+        (struct outbox_stats){.waiting = traces.waiting, .oldest_ns = traces.oldest_ns};
+    return 0;
+}
+
 /* List the sinks with queued rows, and the configured one. */
 static int load_sinks(struct store *reader, const struct node_state *state,
                       struct node_reading *reading, struct error *error)
@@ -221,7 +239,7 @@ static int load_sinks(struct store *reader, const struct node_state *state,
         return error_set(error, r, "no memory for the state of the node");
     for (size_t i = 0; i < reading->n_sinks && !r; i++)
         r = store_outbox_stats(reader, reading->sinks[i].name, &reading->sinks[i].stats, error);
-    return r;
+    return r < 0 ? r : load_trace_sink(state, reading, error);
 }
 
 /* Runs on the query's thread. */

@@ -14,13 +14,15 @@
 struct node_state;
 struct notes;
 struct query;
+struct trace_outbox;
 struct tracker;
 
 /* The strings must outlive it. */
 struct node_state_options {
     const char *cluster, *node;
-    const char *history; /* the name of the history sink in the outbox; NULL: none */
-    bool users;          /* metrics may name users and accounts */
+    const char *history;               /* the name of the history sink in the outbox; NULL: none */
+    const struct trace_outbox *traces; /* those that are to be delivered; NULL: none */
+    bool users;                        /* metrics may name users and accounts */
 };
 
 /* Restores the names of mounts, so that counters keep their labels after a restart. */

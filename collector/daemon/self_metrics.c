@@ -6,6 +6,7 @@
 
 #include "collector/daemon/degraded.h"
 #include "collector/daemon/socket.h"
+#include "collector/daemon/trace_sink.h"
 #include "collector/deliver/node_queue.h"
 #include "collector/probe/probe.h"
 #include "collector/deliver/step_queue.h"
@@ -34,6 +35,7 @@ enum family {
     SPOOL_OLDEST,
     SPOOL_REFUSED,
     SPOOL_GIVEN_UP,
+    TRACE_SPANS,
     STORE_JOBS,
     STORE_BYTES,
     STORE_QUEUE,
@@ -71,15 +73,19 @@ static const struct prometheus_family families[N_FAMILIES] = {
                       "When the target last took a push, in seconds since 1970; 0: never.",
                       "target", NULL, 0},
     [SPOOL_ROWS] = {"jobio_spool_rows", "gauge",
-                    "Ended jobs (steps, for a sink) that the target has not taken yet.", "target",
-                    NULL, 0},
+                    "Ended jobs (steps or traces, for a sink) that the target has not taken yet.",
+                    "target", NULL, 0},
     [SPOOL_OLDEST] = {"jobio_spool_oldest_timestamp_seconds", "gauge",
                       "Since when the first of them waits, in seconds since 1970.", "target", NULL,
                       0},
     [SPOOL_REFUSED] = {"jobio_spool_refused_rows", "gauge",
                        "Steps that the sink does not take, and that are kept.", "target", NULL, 0},
     [SPOOL_GIVEN_UP] = {"jobio_spool_given_up_total", "counter",
-                        "Steps that left the store before the sink took them.", "target", NULL, 0},
+                        "Steps or traces that were removed before the sink took them.", "target",
+                        NULL, 0},
+    [TRACE_SPANS] = {"jobio_trace_spans_total", "counter",
+                     "Spans of traces that were sent, by what the collector did with them.",
+                     "result", NULL, 0},
     [STORE_JOBS] = {"jobio_store_jobs", "gauge", "Jobs in the store.", NULL, NULL, 0},
     [STORE_BYTES] = {"jobio_store_size_bytes", "gauge", "Size of the store's file.", NULL, NULL, 0},
     [STORE_QUEUE] = {"jobio_store_queue_length", "gauge", "Writes that wait for the store.", NULL,
@@ -186,15 +192,30 @@ static void put_sink(struct self_metrics *self, const char *name, const struct o
         put(self, SPOOL_OLDEST, name, (double)(stats->oldest_ns / NS_PER_S));
 }
 
-static void put_sinks(struct self_metrics *self, const struct node_reading *reading)
+/* What the reading of the store does not have. */
+static uint64_t traces_given_up(const struct self_metrics_sources *sources)
+{
+    struct trace_sink_counts counts;
+    struct tracker_traces traces;
+
+    trace_sink_counts(sources->traces, &counts);
+    tracker_traces_state(sources->tracker, &traces);
+    return traces.undelivered + counts.unreadable;
+}
+
+static void put_sinks(struct self_metrics *self, const struct self_metrics_sources *sources,
+                      const struct node_reading *reading)
 {
     struct outbox_stats peers = {0};
 
     for (size_t i = 0; i < reading->n_sinks; i++) {
         const struct sink_stats *sink = &reading->sinks[i];
+        struct outbox_stats stats = sink->stats;
 
+        if (!strcmp(sink->name, TRACE_SINK))
+            stats.given_up = traces_given_up(sources);
         if (strncmp(sink->name, PEER_PREFIX, strlen(PEER_PREFIX)) != 0) {
-            put_sink(self, sink->name, &sink->stats);
+            put_sink(self, sink->name, &stats);
             continue;
         }
         peers.waiting += sink->stats.waiting;
@@ -204,6 +225,16 @@ static void put_sinks(struct self_metrics *self, const struct node_reading *read
             peers.oldest_ns = sink->stats.oldest_ns;
     }
     put_sink(self, PEERS, &peers);
+}
+
+static void put_traces(struct self_metrics *self, const struct self_metrics_sources *sources)
+{
+    struct trace_sink_counts counts;
+
+    trace_sink_counts(sources->traces, &counts);
+    put_requests(self, TRACE_SINK, trace_sink_queue(sources->traces));
+    put(self, TRACE_SPANS, "accepted", (double)counts.delivered);
+    put(self, TRACE_SPANS, "rejected", (double)counts.rejected);
 }
 
 static void put_store(struct self_metrics *self, const struct self_metrics_sources *sources,
@@ -261,7 +292,9 @@ struct self_metrics *self_metrics_create(const struct self_metrics_sources *sour
     put_pushes(self, sources->deliver);
     if (sources->sink)
         put_requests(self, sources->sink_name, sources->sink);
-    put_sinks(self, reading);
+    if (sources->traces)
+        put_traces(self, sources);
+    put_sinks(self, sources, reading);
     put_store(self, sources, &reading->store);
     put_socket(self, sources->server);
     put_textfile(self, file);

@@ -12,6 +12,7 @@ struct probe;
 struct self_metrics;
 struct server;
 struct step_queue;
+struct trace_sink;
 struct tracker;
 struct writer;
 
@@ -24,6 +25,7 @@ struct self_metrics_sources {
     const struct node_queue *deliver;
     const struct step_queue *sink; /* NULL: no [history] */
     const char *sink_name;
+    const struct trace_sink *traces; /* NULL: no url in [trace] */
     struct writer *writer;
     const struct server *server; /* NULL: closed */
 };

@@ -24,8 +24,11 @@ char *sink_list(const struct settings *settings)
     if (settings->history.url)
         (void)fprintf(out, "history (%s) at %s, ", sink_format_name(settings->history.format),
                       settings->history.url);
+    if (settings->trace.url)
+        (void)fprintf(out, "traces (otlp) at %s%s, ", settings->trace.url,
+                      settings->trace.allow ? "" : " (not without \"allow = yes\" in [trace])");
     if (settings->push.urls.n || settings->metrics.listen.n || settings->metrics.textfile ||
-        settings->history.url)
+        settings->history.url || settings->trace.url)
         (void)fseek(out, -2, SEEK_CUR);
     else
         (void)fprintf(out, "none");

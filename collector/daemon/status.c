@@ -15,8 +15,10 @@
 #include "collector/probe/probe.h"
 #include "collector/store/query.h"
 #include "collector/daemon/recorder.h"
+#include "collector/daemon/trace_sink.h"
 #include "collector/daemon/runs.h"
 #include "collector/mpi/watcher.h"
+#include "collector/trace/outbox.h"
 #include "collector/track/services.h"
 #include "collector/deliver/step_queue.h"
 #include "collector/store/store.h"
@@ -37,6 +39,9 @@ struct status {
     struct json_object *document;
     struct store_stats stats;
     struct outbox_stats history;
+    const struct trace_outbox *traces; /* NULL: none are delivered */
+    struct trace_outbox_stats waiting; /* of them */
+    uint64_t undelivered;              /* removed traces */
     uint64_t deleted_early;
 };
 
@@ -177,15 +182,17 @@ static void put_mpi(struct tree *tree, struct json_object *document, const struc
 }
 
 static void put_traces(struct tree *tree, struct json_object *document,
-                       const struct tracker *tracker)
+                       const struct status_sources *sources)
 {
     struct json_object *object = tree_object(tree);
     struct tracker_traces state;
 
-    tracker_traces_state(tracker, &state);
+    tracker_traces_state(sources->tracker, &state);
     tree_put_u64(tree, object, "steps", state.steps);
     tree_put_u64(tree, object, "kept", state.kept);
     tree_put_u64(tree, object, "failed", state.failed);
+    if (sources->traces)
+        tree_put(tree, object, "delivery", trace_sink_status(sources->traces, tree));
     tree_put(tree, document, "trace", object);
 }
 
@@ -270,7 +277,7 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
     if (sources->settings->mpi_count != MPI_COUNT_NO)
         put_mpi(tree, document, sources->tracker);
     if (sources->settings->trace.allow)
-        put_traces(tree, document, sources->tracker);
+        put_traces(tree, document, sources);
     put_queues(tree, document, sources);
     tree_put(tree, document, "delivery", node_queue_status(sources->deliver));
     if (sources->settings->metrics.listen.n || sources->settings->metrics.textfile)
@@ -287,7 +294,10 @@ static int load_stats(struct store *reader, void *arg, struct error *error)
     struct status *status = arg;
     int r = store_stats(reader, &status->stats, error);
 
-    return r < 0 ? r : store_outbox_stats(reader, status->sink_name, &status->history, error);
+    if (r >= 0)
+        r = store_outbox_stats(reader, status->sink_name, &status->history, error);
+    return r < 0 || !status->traces ? r
+                                    : trace_outbox_stats(status->traces, &status->waiting, error);
 }
 
 static uint64_t age_s(uint64_t since_ns)
@@ -310,6 +320,19 @@ static void put_history(struct status *status)
     tree_put_u64(tree, history, "given_up", status->history.given_up);
 }
 
+static void put_waiting_traces(struct status *status)
+{
+    struct tree *tree = &status->tree;
+    struct json_object *trace, *delivery;
+
+    if (!json_object_object_get_ex(status->document, "trace", &trace) ||
+        !json_object_object_get_ex(trace, "delivery", &delivery))
+        return;
+    tree_put_u64(tree, delivery, "waiting", status->waiting.waiting);
+    tree_put_u64(tree, delivery, "oldest_age_s", age_s(status->waiting.oldest_ns));
+    tree_put_u64(tree, delivery, "given_up", status->undelivered);
+}
+
 static void on_stats(int result, const struct error *error, void *arg)
 {
     struct status *status = arg;
@@ -326,6 +349,7 @@ static void on_stats(int result, const struct error *error, void *arg)
         tree_put_u64(tree, store, "oldest_s", status->stats.oldest_ns / NS_PER_S);
         tree_put_u64(tree, store, "deleted_early", status->deleted_early);
         put_history(status);
+        put_waiting_traces(status);
     }
     tree_put(tree, status->document, "store", store);
     text = tree_text(tree_end(tree, status->document));
@@ -343,11 +367,27 @@ static void hide_answers(struct json_object *document)
 
     if (json_object_object_get_ex(document, "history", &part))
         json_object_object_del(part, "last_error");
+    if (json_object_object_get_ex(document, "trace", &part) &&
+        json_object_object_get_ex(part, "delivery", &part)) {
+        json_object_object_del(part, "last_error");
+        json_object_object_del(part, "last_message");
+    }
     if (!json_object_object_get_ex(document, "delivery", &part) ||
         !json_object_object_get_ex(part, "targets", &targets))
         return;
     for (size_t i = 0; i < json_object_array_length(targets); i++)
         json_object_object_del(json_object_array_get_idx(targets, i), "last_error");
+}
+
+static void set_traces(struct status *status, const struct status_sources *sources)
+{
+    struct trace_sink_counts counts;
+    struct tracker_traces traces;
+
+    trace_sink_counts(sources->traces, &counts);
+    tracker_traces_state(sources->tracker, &traces);
+    status->traces = trace_sink_outbox(sources->traces);
+    status->undelivered = traces.undelivered + counts.unreadable;
 }
 
 void status_answer(const struct status_sources *sources, struct request *request)
@@ -365,6 +405,7 @@ void status_answer(const struct status_sources *sources, struct request *request
     status->deleted_early = writer.deleted_early;
     status->request = request;
     status->sink_name = sources->sink_name;
+    set_traces(status, sources);
     if (!request_is_admin(request))
         hide_answers(status->document);
     if (query_submit_for(sources->small, request_uid(request), load_stats, on_stats, status) < 0)

@@ -17,6 +17,7 @@ struct recorder;
 struct runs;
 struct services;
 struct step_queue;
+struct trace_sink;
 struct tracker;
 struct writer;
 
@@ -33,9 +34,10 @@ struct status_sources {
     struct query *small, *large;
     struct recorder *recorder;
     struct node_queue *deliver;
-    const struct step_queue *sink; /* NULL: no [history] */
-    const char *sink_name;         /* in the outbox */
-    struct peers *peers;           /* NULL: no [peers] */
+    const struct step_queue *sink;   /* NULL: no [history] */
+    const char *sink_name;           /* in the outbox */
+    const struct trace_sink *traces; /* NULL: no url in [trace] */
+    struct peers *peers;             /* NULL: no [peers] */
     struct metrics *metrics;
     struct runs *runs;
     struct services *services; /* NULL: not counted */

@@ -3,6 +3,7 @@
 
 #include "collector/daemon/history_sink.h"
 #include "collector/daemon/peer_requests.h"
+#include "collector/daemon/trace_sink.h"
 
 void tracker_settings_apply(const struct settings *settings, struct tracker_options *options)
 {
@@ -17,4 +18,5 @@ void tracker_settings_apply(const struct settings *settings, struct tracker_opti
     options->trace_limits.in_all = (uint32_t)settings->trace.max;
     options->trace_directory.max_bytes = settings->trace.keep_bytes;
     options->trace_directory.keep_ns = settings->keep_ns;
+    options->trace_directory.deliver = trace_sink_is_wanted(settings);
 }

@@ -13,6 +13,7 @@
     KIND(victoria)         \
     KIND(clickhouse)       \
     KIND(bulk)             \
+    KIND(otlp)             \
     KIND(pushgateway)
 
 #define TARGET_KIND_DECLARE(name) extern const struct target_kind name##_kind;

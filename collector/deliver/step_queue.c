@@ -309,7 +309,8 @@ void step_queue_start(struct step_queue *queue)
     const char *weakness = queue->client ? http_client_weakness() : NULL;
 
     if (weakness)
-        target_say(&queue->target, LOG_LEVEL_WARNING, "history: %s", weakness);
+        target_say(&queue->target, LOG_LEVEL_WARNING, "%s %s: %s", queue->target.what,
+                   queue->target.name, weakness);
     queue->started = true;
     target_wake_in(&queue->target, backoff_random(queue->options.delay_ns));
 }

@@ -16,11 +16,10 @@
 
 /* Beyond it, the oldest are removed even if there is room: each put looks at all of them. */
 #define MAX_FILES 10000
-#define NAME_SIZE 128
 #define UNFINISHED ".new" /* one thread writes */
 
 struct entry {
-    char name[NAME_SIZE];
+    char name[TRACE_NAME_SIZE];
     uint64_t bytes, modified_ns;
     struct trace_file_step step; /* set by find_steps() */
 };
@@ -35,7 +34,7 @@ static int add_entry(struct entries *entries, int dir_fd, const char *name)
     struct entry *grown;
     struct stat st;
 
-    if (name[0] == '.' || strlen(name) >= NAME_SIZE ||
+    if (name[0] == '.' || strlen(name) >= TRACE_NAME_SIZE ||
         fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
         return 0;
     if (entries->n == entries->room) {
@@ -53,6 +52,13 @@ static int add_entry(struct entries *entries, int dir_fd, const char *name)
                                            (uint64_t)st.st_mtim.tv_nsec};
     memcpy(grown->name, name, strlen(name) + 1);
     return 0;
+}
+
+bool trace_name_is_undelivered(const char *name)
+{
+    size_t length = strlen(name), end = strlen(TRACE_UNDELIVERED);
+
+    return length > end && !strcmp(name + length - end, TRACE_UNDELIVERED);
 }
 
 static int list(int dir_fd, struct entries *ret)
@@ -110,7 +116,8 @@ static int compare_ages(const void *a, const void *b)
 }
 
 /* Remove the oldest, until there is room for so many bytes more. */
-static int make_room(const struct trace_directory *directory, int dir_fd, uint64_t bytes)
+static int make_room(const struct trace_directory *directory, int dir_fd, uint64_t bytes,
+                     uint64_t *undelivered)
 {
     struct entries entries = {0};
     uint64_t now = clock_ns(CLOCK_REALTIME), used = bytes;
@@ -126,35 +133,49 @@ static int make_room(const struct trace_directory *directory, int dir_fd, uint64
 
         if (!old && used <= directory->max_bytes && entries.n - i < MAX_FILES)
             break;
-        if (unlinkat(dir_fd, entry->name, 0) == 0)
-            used -= entry->bytes;
+        if (unlinkat(dir_fd, entry->name, 0) < 0)
+            continue;
+        used -= entry->bytes;
+        *undelivered += trace_name_is_undelivered(entry->name);
     }
     free(entries.items);
     return r < 0 ? r : used <= directory->max_bytes ? 0 : -ENOSPC;
 }
 
-static void format_name(char name[NAME_SIZE], const struct step_trace *step)
+static void format_name(char name[TRACE_NAME_SIZE], const struct step_trace *step, bool deliver)
 {
-    (void)snprintf(name, NAME_SIZE, "%u.%u.%u.%u.%" PRIu64, step->jobid, step->restart, step->het,
-                   step->step, step->start_ns);
+    (void)snprintf(name, TRACE_NAME_SIZE, "%u.%u.%u.%u.%" PRIu64 "%s", step->jobid, step->restart,
+                   step->het, step->step, step->start_ns, deliver ? TRACE_UNDELIVERED : "");
+}
+
+static int replace(int dir_fd, const struct step_trace *step, const char *name, bool deliver)
+{
+    char other[TRACE_NAME_SIZE];
+
+    if (renameat(dir_fd, UNFINISHED, dir_fd, name) < 0)
+        return -errno;
+    format_name(other, step, !deliver);
+    (void)unlinkat(dir_fd, other, 0);
+    return 0;
 }
 
 int trace_directory_put(const struct trace_directory *directory, const struct step_trace *step,
-                        struct error *error)
+                        uint64_t *undelivered, struct error *error)
 {
     _close_ int dir_fd = open_directory(directory->path, error);
-    char name[NAME_SIZE];
+    char name[TRACE_NAME_SIZE];
     uint64_t bytes = 0;
     int r;
 
+    *undelivered = 0;
     if (dir_fd < 0)
         return dir_fd;
-    format_name(name, step);
+    format_name(name, step, directory->deliver);
     r = write_file(dir_fd, step, &bytes);
     if (r == 0)
-        r = make_room(directory, dir_fd, bytes);
-    if (r == 0 && renameat(dir_fd, UNFINISHED, dir_fd, name) < 0)
-        r = -errno;
+        r = make_room(directory, dir_fd, bytes, undelivered);
+    if (r == 0)
+        r = replace(dir_fd, step, name, directory->deliver);
     if (r == 0)
         return 0;
     (void)unlinkat(dir_fd, UNFINISHED, 0);
@@ -236,18 +257,25 @@ static int compare_starts(const void *a, const void *b)
     return (x->step.start_ns > y->step.start_ns) - (x->step.start_ns < y->step.start_ns);
 }
 
-/* Returns 1 if the file is left out. */
-static int read_step(int dir_fd, const struct entry *entry, struct step_trace *ret)
+static int read_step(int dir_fd, const char *name, uint64_t bytes, struct step_trace *ret)
 {
-    _free_ char *data = malloc(entry->bytes + 1);
+    _free_ char *data = malloc(bytes + 1);
     ssize_t size;
-    int r;
 
     if (!data)
         return -ENOMEM;
-    size = read_file(dir_fd, entry->name, data, entry->bytes);
-    r = size < 0 ? -EBADMSG : trace_file_read(data, (size_t)size, ret);
-    return r == -EBADMSG ? 1 : r;
+    size = read_file(dir_fd, name, data, bytes);
+    return size < 0 ? (int)size : trace_file_read(data, (size_t)size, ret);
+}
+
+int trace_directory_read(const char *path, const char *name, struct step_trace *ret)
+{
+    _close_ int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+
+    if (dir_fd < 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? read_step(dir_fd, name, (uint64_t)st.st_size, ret) : -EBADMSG;
 }
 
 static int read_steps(int dir_fd, const struct entries *entries, uint64_t max_bytes,
@@ -263,8 +291,8 @@ static int read_steps(int dir_fd, const struct entries *entries, uint64_t max_by
             *cut = true;
             return 0;
         }
-        r = read_step(dir_fd, &entries->items[i], &ret[*n]);
-        if (r < 0)
+        r = read_step(dir_fd, entries->items[i].name, entries->items[i].bytes, &ret[*n]);
+        if (r == -ENOMEM)
             return r;
         *n += r == 0;
     }

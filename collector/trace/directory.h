@@ -3,6 +3,7 @@
 #ifndef JOBIO_COLLECTOR_TRACE_DIRECTORY_H
 #define JOBIO_COLLECTOR_TRACE_DIRECTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -12,12 +13,22 @@ struct trace_directory {
     const char *path;   /* created by the first put */
     uint64_t max_bytes; /* of all files */
     uint64_t keep_ns;   /* 0: until there is no room */
+    bool deliver;       /* what is put is still to be delivered: collector/trace/outbox.h */
 };
 
+/* Of a file; it ends with TRACE_UNDELIVERED until the trace has been delivered. */
+#define TRACE_NAME_SIZE 128
+#define TRACE_UNDELIVERED ".undelivered"
+bool trace_name_is_undelivered(const char *name);
+
 /* Write the trace of a step. It replaces that of the same step. The oldest ones are removed until
- * there is room; -ENOSPC: there is not enough for this one alone. */
+ * there is room; -ENOSPC: there is not enough for this one alone. *undelivered: how many of those
+ * that were removed had not been delivered; set also on failure. */
 int trace_directory_put(const struct trace_directory *directory, const struct step_trace *step,
-                        struct error *error);
+                        uint64_t *undelivered, struct error *error);
+/* Read one file into the empty *ret. -ENOENT: it is not there; -EBADMSG: it is not a trace;
+ * -ENOMEM, or why it cannot be read. */
+int trace_directory_read(const char *path, const char *name, struct step_trace *ret);
 
 /* Which steps. */
 struct trace_query {

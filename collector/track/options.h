@@ -24,6 +24,8 @@ struct tracker_hooks {
     /* During tracker_adopt(): follow what else an earlier process has put into the maps, before the
      * counters of unknown cgroups are dropped; may be NULL. */
     void (*adopt)(void *arg);
+    /* The trace of a step is in its directory; may be NULL. */
+    void (*traced)(void *arg);
     void *arg;
 };
 

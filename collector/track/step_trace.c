@@ -46,6 +46,7 @@ void step_trace_start(struct step *step, bool partial)
 struct ended {
     struct tracker *tracker;
     size_t bytes;
+    uint64_t undelivered; /* older traces that were removed for it */
     struct step_trace trace;
 };
 
@@ -60,10 +61,10 @@ DEFINE_CLEANUP(struct ended, ended_destroy)
 
 static int run_put(struct store *store, void *arg, struct error *error)
 {
-    const struct ended *ended = arg;
+    struct ended *ended = arg;
 
     (void)store;
-    return trace_directory_put(&ended->tracker->traces, &ended->trace, error);
+    return trace_directory_put(&ended->tracker->traces, &ended->trace, &ended->undelivered, error);
 }
 
 static void on_put(int result, const struct error *error, void *arg)
@@ -74,6 +75,9 @@ static void on_put(int result, const struct error *error, void *arg)
     tracker->trace_bytes_waiting -= ended->bytes;
     tracker->traces_kept += result == 0;
     tracker->traces_failed += result < 0;
+    tracker->traces_undelivered += ended->undelivered;
+    if (result == 0 && tracker->hooks.traced)
+        tracker->hooks.traced(tracker->hooks.arg);
     if (result < 0 && log_allowed("trace-put", 60, NULL))
         tracker_log(tracker, LOG_LEVEL_ERROR, "the trace of job %u is lost: %s", ended->trace.jobid,
                     error->text);

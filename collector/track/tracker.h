@@ -139,6 +139,7 @@ struct tracker_traces {
     size_t steps;          /* that are traced now */
     uint64_t kept, failed; /* of ended steps since the start of the process; steps without a trace
                             * that wanted one */
+    uint64_t undelivered;  /* removed before they were delivered, since the start */
 };
 void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *ret);
 

@@ -27,7 +27,7 @@ struct tracker {
     bool all_mpi;
     struct tracer *tracer;         /* owned; NULL: no step is traced */
     struct trace_directory traces; /* its path is owned */
-    uint64_t traces_kept, traces_failed;
+    uint64_t traces_kept, traces_failed, traces_undelivered;
     size_t trace_bytes_waiting; /* of spans, for the writer */
     struct error mpi_failure;   /* why no MPI-IO can be counted, as it was logged; "": it can */
     struct users *users;        /* of users that no prolog has reported */

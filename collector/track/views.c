@@ -321,6 +321,7 @@ void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *
         .steps = tracer_steps(tracker->tracer),
         .kept = tracker->traces_kept,
         .failed = tracker->traces_failed,
+        .undelivered = tracker->traces_undelivered,
     };
 }
 

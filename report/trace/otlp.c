@@ -21,7 +21,8 @@ struct writer {
     struct trace_arrangement arrangement;
     char trace[33];
     FILE *out;
-    bool any; /* a span is written */
+    bool any;      /* a span is written */
+    bool is_alone; /* without the span of the job */
 };
 
 /* A span to be written. */
@@ -93,13 +94,14 @@ static int print(struct writer *writer, const char *before, struct json_object *
     return r;
 }
 
-/* A step is below the root span of its job; the root of a job or command below the caller's span,
+/* A step is below the root span of its job, unless it is alone; a root is below the caller's span,
  * if there is one. */
-static void put_parent(struct tree *t, struct json_object *o, const struct report_trace *report,
+static void put_parent(struct tree *t, struct json_object *o, const struct writer *writer,
                        const struct node *node)
 {
+    const struct report_trace *report = writer->report;
     const struct trace_identity *identity = &report->identity;
-    bool is_root = !node->id || (!node->parent && !report->step);
+    bool is_root = !node->id || (!node->parent && (!report->step || writer->is_alone));
     char id[17];
 
     if (is_root && !identity->has_parent)
@@ -125,7 +127,7 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
         format_hex(report->identity.job, sizeof(report->identity.job), id);
     tree_put_text(t, o, "traceId", writer->trace);
     tree_put_text(t, o, "spanId", id);
-    put_parent(t, o, report, node);
+    put_parent(t, o, writer, node);
     tree_put_text(t, o, "name", node->name);
     tree_put_u64(t, o, "kind", KIND_INTERNAL);
     put_u64_text(t, o, "startTimeUnixNano", report->trace->real_ns + node->period.start_ns);
@@ -145,6 +147,12 @@ static void add_job(struct tree *t, struct json_object *to, const struct step_tr
 {
     add_u64(t, to, "slurm.job.id", step->jobid);
     add_u64(t, to, "slurm.job.restart", step->restart);
+}
+
+static void add_name(struct tree *t, struct json_object *to, const struct step_trace *step)
+{
+    if (step->name)
+        add_text(t, to, "slurm.job.name", step->name);
 }
 
 static void add_step(struct tree *t, struct json_object *to, const struct step_trace *step)
@@ -181,6 +189,8 @@ static int write_top(struct writer *writer)
     if (report->step) {
         (void)snprintf(name, sizeof(name), "step %s", step_format(report->step->step, text));
         add_step(&t, node.attributes, report->step);
+        if (writer->is_alone)
+            add_name(&t, node.attributes, report->step);
     } else {
         node.failed = report->job->exit_status != 0;
         add_u64(&t, node.attributes, "process.exit.code", (uint64_t)report->job->exit_status);
@@ -230,8 +240,7 @@ static int write_job(struct writer *writer)
     node.period = period_of_job(writer);
     node.attributes = tree_array(&t);
     add_job(&t, node.attributes, step);
-    if (step->name)
-        add_text(&t, node.attributes, "slurm.job.name", step->name);
+    add_name(&t, node.attributes, step);
     return write_node(writer, &t, &node);
 }
 
@@ -330,7 +339,23 @@ static int write_head(struct writer *writer)
     return r;
 }
 
-static int write_part(struct writer *writer)
+/* The spans of a part in their order: the command or step, the processes, the rows. */
+static size_t count_nodes(const struct report_trace *report)
+{
+    return 1 + report->trace->n_processes + report->trace->n_spans;
+}
+
+static int write_at(struct writer *writer, size_t at)
+{
+    size_t n_processes = writer->report->trace->n_processes;
+
+    return at == 0             ? write_top(writer)
+           : at <= n_processes ? write_process(writer, at - 1)
+                               : write_row(writer, at - 1 - n_processes);
+}
+
+/* Write the spans [first, last). */
+static int write_part(struct writer *writer, size_t first, size_t last)
 {
     const struct report_trace *report = writer->report;
     int r = trace_arrange(report, &writer->arrangement);
@@ -340,30 +365,54 @@ static int write_part(struct writer *writer)
     writer->any = false;
     format_hex(report->identity.trace, sizeof(report->identity.trace), writer->trace);
     r = write_head(writer);
-    if (r == 0 && report->step)
+    if (r == 0 && report->step && !writer->is_alone)
         r = write_job(writer);
-    if (r == 0)
-        r = write_top(writer);
-    for (size_t i = 0; r == 0 && i < report->trace->n_processes; i++)
-        r = write_process(writer, i);
-    for (size_t i = 0; r == 0 && i < report->trace->n_spans; i++)
-        r = write_row(writer, i);
+    for (size_t at = first; r == 0 && at < last; at++)
+        r = write_at(writer, at);
     if (r == 0 && fputs("\n]}]}", writer->out) < 0)
         r = -errno;
     trace_arrangement_clear(&writer->arrangement);
     return r;
 }
 
+static int start_document(const struct writer *writer)
+{
+    return fputs("{\"resourceSpans\":[", writer->out) < 0 ? -errno : 0;
+}
+
+static int end_document(const struct writer *writer)
+{
+    return fputs("]}\n", writer->out) < 0 ? -errno : 0;
+}
+
 int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out)
 {
     struct writer writer = {.parts = parts, .n_parts = n, .out = out};
-    int r = fputs("{\"resourceSpans\":[", out) < 0 ? -errno : 0;
+    int r = start_document(&writer);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         writer.report = &parts[i];
-        r = write_part(&writer);
+        r = write_part(&writer, 0, count_nodes(writer.report));
     }
-    if (r == 0 && fputs("]}\n", out) < 0)
-        r = -errno;
+    return r < 0 ? r : end_document(&writer);
+}
+
+int report_trace_otlp_slice(const struct report_trace *step, struct trace_slice *slice, FILE *out)
+{
+    struct writer writer = {
+        .parts = step, .report = step, .n_parts = 1, .out = out, .is_alone = true};
+    size_t all = count_nodes(step), first = slice->number * slice->spans_max;
+    size_t last = all - first < slice->spans_max ? all : first + slice->spans_max;
+    int r;
+
+    if (first >= all)
+        return -ERANGE;
+    r = start_document(&writer);
+    if (r == 0)
+        r = write_part(&writer, first, last);
+    if (r == 0)
+        r = end_document(&writer);
+    slice->n_spans = last - first;
+    slice->n_slices = (all + slice->spans_max - 1) / slice->spans_max;
     return r;
 }

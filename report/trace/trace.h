@@ -51,4 +51,13 @@ void report_trace_of_step(const struct step_trace *step, struct report_trace *re
 int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out);
 int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out);
 
+struct trace_slice {
+    size_t spans_max, number; /* of each slice; which one: from 0 */
+    size_t n_spans, n_slices; /* of this slice; of the step. Set by the call */
+};
+/* Write one slice of the spans of a step as such a document. All slices have the spans of the step
+ * once, those of processes first. The step is a root span: no node knows when its job has ended.
+ * -ERANGE: there is no slice of that number. */
+int report_trace_otlp_slice(const struct report_trace *step, struct trace_slice *slice, FILE *out);
+
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # jobiod traces steps that are tagged as the plugin does it, on the running kernel. As root; BUILD: the build
-# directory.
+# directory; OTLP_COLLECTOR: a collector that takes an address and a file (tests/deliver/otlp-collector), by default
+# otlp_receiver.py.
 
 bats_require_minimum_version 1.5.0
 load steps.bash
@@ -169,4 +170,53 @@ all_are_said() {
     jobio trace 7.3 -o "$T/spans"
     [ -z "$(attribute "$T/spans" 0 jobio.partial)" ]
     diff <(counted 3) <(spans "$T/spans" 0)
+}
+
+# start_collector: at $PORT; what it accepts is in $T/accepted
+start_collector() {
+    "${OTLP_COLLECTOR:-$BATS_TEST_DIRNAME/otlp_receiver.py}" "127.0.0.1:$PORT" "$T/accepted" >> "$T/collector.log" 2>&1 3>&- &
+    collector=$!
+    await curl -s -o /dev/null "http://127.0.0.1:$PORT/"
+}
+
+# accepted: its documents as one
+accepted() {
+    jq -s '{resourceSpans: map(.resourceSpans[])}' "$T/accepted"
+}
+
+# has_every_span FILE: the spans of all parts have parents, which enclose them, and are there once
+has_every_span() {
+    jq -e '[.resourceSpans[].scopeSpans[].spans[]] | (map({key: .spanId, value: .}) | from_entries) as $by_id
+        | length == ($by_id | length) and ([.[].traceId] | unique | length) == 1
+        and (map(select((.parentSpanId // "") == "").name) | sort) == ["step 0", "step 1"]
+        and all(.[] | select((.parentSpanId // "") != ""); $by_id[.parentSpanId] as $parent
+            | $parent != null and $parent.startTimeUnixNano <= .startTimeUnixNano
+            and .endTimeUnixNano <= $parent.endTimeUnixNano)' "$1"
+}
+
+@test "a collector gets the traces, also of a time when it was down" {
+    PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    start_jobiod "allow = yes" "rate = 20000" "url = http://127.0.0.1:$PORT"
+    tag 0 TRACE=1
+    in_step 0 "$WORK" write:"$M/a":5000:100 read:"$M/a":5000:100
+    end 0
+    await status_is '.trace.delivery | .state == "backoff" and .waiting == 1'
+    stop_jobiod
+    start_collector
+    start_jobiod "allow = yes" "rate = 20000" "url = http://127.0.0.1:$PORT"
+    tag 1 TRACE=1
+    in_step 1 "$WORK" write:"$M/b":300:10
+    end 1
+    await status_is '.trace.delivery | .state == "ok" and .waiting == 0'
+    kill $collector
+    accepted > "$T/spans"
+    has_every_span "$T/spans"
+    jobio trace 7 -o "$T/kept"
+    diff <(jq -r '.resourceSpans[].scopeSpans[].spans[].spanId' "$T/spans" | sort) \
+        <(jq -r '.resourceSpans[].scopeSpans[].spans[] | select(.name != "job 7").spanId' "$T/kept" | sort)
+    diff <(counted 0) <(spans "$T/kept" 0)
+    diff <(counted 1) <(spans "$T/kept" 1)
+    [ "$(counted 0 | awk -v mount="$M" '$1 == mount && /write|read/ { n += $3 } END { print n }')" = 10000 ]
+    status_is ".trace.delivery | .spans == $(jq '[.resourceSpans[].scopeSpans[].spans[]] | length' "$T/spans")
+        and .rejected == 0 and .refusals == 0 and .given_up == 0"
 }

@@ -30,12 +30,13 @@ check_config() {
 
 @test "--check-config finds what only the parts of jobiod know, with its line" {
     printf '%s\n' '[push]' 'url = http://user:secret@gw:9091' '[peers]' 'readers = nosuchuser' \
-        'url = http://x' '[history]' 'url = ftp://x' > "$conf"
+        'url = http://x' '[history]' 'url = ftp://x' '[trace]' 'url = gopher://x' > "$conf"
     run -78 --separate-stderr check_config
     [[ $stderr == *"$conf:2: [push]: a URL contains a user or password"* ]]
     [[ $stderr == *"$conf:4: [peers] readers: there is no user \"nosuchuser\""* ]]
     [[ $stderr == *"$conf:7: [history]: \"ftp://x\" does not start with"* ]]
-    [ "$(wc -l <<< "$stderr")" = 3 ]
+    [[ $stderr == *"$conf:9: [trace]: \"gopher://x\" does not start with"* ]]
+    [ "$(wc -l <<< "$stderr")" = 4 ]
 }
 
 @test "--check-config prints what jobiod will do" {
@@ -58,6 +59,15 @@ settings that are not defaults:
     [mpi] count = yes ($conf:5)
     [push] url = http://gpu:9091 ($conf.d/20-gpu.conf:3)
 ok" ]
+}
+
+@test "--check-config says that traces are not delivered without allow" {
+    printf '%s\n' '[trace]' 'url = http://otel:4318' > "$conf"
+    run -0 --separate-stderr check_config
+    [[ $output == *$'\n''sinks: traces (otlp) at http://otel:4318 (not without "allow = yes" in [trace]); peers: none'$'\n'* ]]
+    echo 'allow = yes' >> "$conf"
+    run -0 --separate-stderr check_config
+    [[ $output == *$'\n''sinks: traces (otlp) at http://otel:4318; peers: none'$'\n'* ]]
 }
 
 @test "--check-config reports an unusable store, and does not touch it" {

@@ -80,6 +80,9 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "rate = 100\n"
                                  "max = 100000\n"
                                  "keep_size = 2M\n"
+                                 "url = https://collector:4318\n"
+                                 "timeout = 5s\n"
+                                 "credentials = /etc/jobio/otlp.password\n"
                                  "[push]\n"
                                  "url = http://one:9091\n"
                                  "url = http://two:9091/prefix\n"
@@ -118,6 +121,9 @@ static void assert_every_kind(const struct settings *settings)
     assert_int_equal(settings->trace.rate, 100);
     assert_int_equal(settings->trace.max, 100000);
     assert_int_equal(settings->trace.keep_bytes, 2 << 20);
+    assert_string_equal(settings->trace.url, "https://collector:4318");
+    assert_int_equal(settings->trace.timeout_ns, 5000000000);
+    assert_string_equal(settings->trace.access.credentials, "/etc/jobio/otlp.password");
     assert_int_equal(settings->push.urls.n, 2);
     assert_string_equal(settings->push.urls.items[1], "http://two:9091/prefix");
     assert_int_equal(settings->metrics_user, METRICS_USER_NO);
@@ -283,6 +289,7 @@ static void test_the_example(void **state)
     assert_int_equal(settings->trace.rate, defaults->trace.rate);
     assert_int_equal(settings->trace.max, defaults->trace.max);
     assert_int_equal(settings->trace.keep_bytes, defaults->trace.keep_bytes);
+    assert_int_equal(settings->trace.timeout_ns, defaults->trace.timeout_ns);
     assert_int_equal(settings->metrics_user, defaults->metrics_user);
     assert_int_equal(settings->push.interval_ns, defaults->push.interval_ns);
     assert_int_equal(settings->push.linger_ns, defaults->push.linger_ns);

@@ -356,6 +356,55 @@ static void test_steps(void **state)
 }
 
 /* All nodes and steps of a run of a job have the same trace and root; nothing else has. */
+static struct json_object *slice_of(const struct report_trace *part, struct trace_slice *slice)
+{
+    _free_ char *text = NULL;
+    struct json_object *ret;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_int_equal(report_trace_otlp_slice(part, slice, out), 0);
+    assert_int_equal(fclose(out), 0);
+    ret = json_tokener_parse(text);
+    assert_non_null(ret);
+    return ret;
+}
+
+/* Together they have the spans of the document, with the step as the root. */
+static void test_slices(void **state)
+{
+    const struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct trace_slice slice = {.spans_max = 4};
+    struct json_object *whole;
+    size_t at_span = 1; /* behind the job */
+
+    (void)state;
+    report_trace_of_step(&step, &part);
+    whole = written(report_trace_otlp, &part);
+    for (slice.number = 0; slice.number < 3; slice.number++) {
+        struct json_object *o = slice_of(&part, &slice), *list = at(o, FIRST);
+
+        assert_int_equal(slice.n_slices, 3);
+        assert_int_equal(slice.n_spans, slice.number < 2 ? 4 : 1);
+        assert_int_equal(json_object_array_length(list), slice.n_spans);
+        assert_non_null(at(o, "/resourceSpans/0/resource/attributes/0"));
+        for (size_t i = 0; i < slice.n_spans; i++, at_span++)
+            check_text(text_at(o, i, "spanId"), text_at(whole, at_span, "spanId"));
+        json_object_put(o);
+    }
+    assert_int_equal(at_span, json_object_array_length(at(whole, FIRST)));
+    assert_int_equal(report_trace_otlp_slice(&part, &slice, stdout), -ERANGE);
+    json_object_put(whole);
+    slice.number = 0;
+    whole = slice_of(&part, &slice);
+    check_text(text_of(whole, FIRST "/0/name"), "step 3");
+    assert_false(json_object_object_get_ex(at(whole, FIRST "/0"), "parentSpanId", NULL));
+    assert_non_null(attribute(whole, 0, "slurm.job.name"));
+    json_object_put(whole);
+}
+
 static void test_identities(void **state)
 {
     const char *caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -433,7 +482,8 @@ int main(void)
         cmocka_unit_test(test_otlp_attributes), cmocka_unit_test(test_otlp_caller),
         cmocka_unit_test(test_callers),         cmocka_unit_test(test_chrome),
         cmocka_unit_test(test_steps),           cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_step_of_caller),  cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_slices),          cmocka_unit_test(test_step_of_caller),
+        cmocka_unit_test(test_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

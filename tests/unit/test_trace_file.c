@@ -10,6 +10,7 @@
 
 #include "collector/trace/directory.h"
 #include "collector/trace/file.h"
+#include "collector/trace/outbox.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -167,12 +168,13 @@ static void test_bad_file(void **state)
 /* --- the directory ---------------------------------------------------------------------------- */
 
 static char path[] = "/tmp/jobio-traces-XXXXXX";
+static uint64_t undelivered; /* removed by the last put */
 
 static void put(const struct trace_directory *directory, const struct step_trace *step)
 {
     struct error error = {""};
 
-    if (trace_directory_put(directory, step, &error) < 0)
+    if (trace_directory_put(directory, step, &undelivered, &error) < 0)
         fail_msg("%s", error.text);
 }
 
@@ -210,7 +212,7 @@ static void clean(void)
 
 static void test_query(void **state)
 {
-    const struct trace_directory directory = {path, 1 << 20, 0};
+    const struct trace_directory directory = {path, 1 << 20, 0, false};
     struct trace_query query = {.jobid = 12, .uid = 1000};
     struct step_trace step = step_of(12, 0, 0, 1000, 90);
     size_t size;
@@ -263,7 +265,7 @@ static void test_room(void **state)
     const struct step_trace step = step_of(12, 0, 0, 1000, 90),
                             second = step_of(12, 0, 1, 1000, 91),
                             third = step_of(12, 0, 2, 1000, 92);
-    struct trace_directory directory = {path, 0, NS_PER_HOUR};
+    struct trace_directory directory = {path, 0, NS_PER_HOUR, false};
     struct error error;
     size_t size;
 
@@ -282,17 +284,153 @@ static void test_room(void **state)
     put(&directory, &step);
     assert_string_equal(all_of(12), "0 2 "); /* too old */
     directory.max_bytes = size - 1;
-    assert_int_equal(trace_directory_put(&directory, &second, &error), -ENOSPC);
+    assert_int_equal(trace_directory_put(&directory, &second, &undelivered, &error), -ENOSPC);
     assert_string_equal(all_of(12), "0 2 ");
+    clean();
+}
+
+/* --- the outbox ------------------------------------------------------------------------------- */
+
+/* A trace of job 12 that is older than those that are put later. */
+static void put_undelivered(uint32_t step, uint64_t age_ns)
+{
+    const struct trace_directory directory = {path, 1 << 20, 0, true};
+    const struct step_trace trace = step_of(12, 0, step, 1000, 90 + step);
+    char name[64];
+
+    put(&directory, &trace);
+    snprintf(name, sizeof(name), "12.0.4294967294.%u.%u" TRACE_UNDELIVERED, step, 90 + step);
+    set_age(name, age_ns);
+}
+
+static void check_next(struct trace_outbox *outbox, int64_t after, const char *name,
+                       unsigned number, int64_t *id)
+{
+    struct trace_part part;
+    struct error error;
+
+    assert_int_equal(trace_outbox_next(outbox, after, &part, &error), 1);
+    assert_true(!strncmp(part.name, name, strlen(name)));
+    assert_int_equal(part.number, number);
+    assert_true(part.id > after);
+    *id = part.id;
+}
+
+static void check_none(struct trace_outbox *outbox, int64_t after)
+{
+    struct trace_part part;
+    struct error error;
+
+    assert_int_equal(trace_outbox_next(outbox, after, &part, &error), 0);
+}
+
+static void check_waiting(const struct trace_outbox *outbox, uint64_t n)
+{
+    struct trace_outbox_stats stats;
+    struct error error;
+
+    assert_int_equal(trace_outbox_stats(outbox, &stats, &error), 0);
+    assert_int_equal(stats.waiting, n);
+    assert_int_equal(!stats.oldest_ns, !n);
+}
+
+static void settle(struct trace_outbox *outbox, int64_t id)
+{
+    struct error error;
+
+    assert_int_equal(trace_outbox_settle(outbox, &id, 1, &error), 0);
+}
+
+static void test_outbox(void **state)
+{
+    struct trace_outbox *outbox = trace_outbox_create(path);
+    int64_t first, second, third, again;
+
+    (void)state;
+    check_none(outbox, 0); /* there is no directory */
+    put_undelivered(2, NS_PER_MINUTE);
+    put_undelivered(1, 2 * NS_PER_MINUTE);
+    check_waiting(outbox, 2);
+    check_next(outbox, 0, "12.0.4294967294.1.", 0, &first);
+    trace_outbox_set_parts(outbox, first, 2);
+    check_next(outbox, first, "12.0.4294967294.1.", 1, &second);
+    check_next(outbox, second, "12.0.4294967294.2.", 0, &third);
+    check_none(outbox, third);
+    settle(outbox, second);
+    check_waiting(outbox, 2); /* the first part is still to be delivered */
+    check_next(outbox, 0, "12.0.4294967294.1.", 0, &again);
+    assert_int_equal(again, first);
+    settle(outbox, first);
+    check_waiting(outbox, 1);
+    put_undelivered(3, 3 * NS_PER_MINUTE); /* new ones are behind those that are known */
+    check_next(outbox, 0, "12.0.4294967294.2.", 0, &again);
+    check_next(outbox, third, "12.0.4294967294.3.", 0, &again);
+    settle(outbox, third);
+    trace_outbox_drop(outbox, again);
+    check_none(outbox, 0);
+    check_waiting(outbox, 0);
+    assert_string_equal(all_of(12), "1 2 3 "); /* the traces stay */
+    trace_outbox_destroy(outbox);
+    clean();
+}
+
+/* A jobiod that starts again delivers all of what was not delivered completely. */
+static void test_outbox_after_restart(void **state)
+{
+    struct trace_outbox *outbox = trace_outbox_create(path);
+    struct error error;
+    int64_t id;
+    size_t n;
+
+    (void)state;
+    put_undelivered(1, NS_PER_MINUTE);
+    put_undelivered(2, 0);
+    check_next(outbox, 0, "12.0.4294967294.1.", 0, &id);
+    trace_outbox_set_parts(outbox, id, 2);
+    settle(outbox, id);
+    trace_outbox_destroy(outbox);
+    outbox = trace_outbox_create(path);
+    check_next(outbox, 0, "12.0.4294967294.1.", 0, &id);
+    assert_int_equal(trace_outbox_forget(path, &n, &error), 0);
+    assert_int_equal(n, 2);
+    check_waiting(outbox, 0);
+    trace_outbox_destroy(outbox);
+    clean();
+}
+
+static void test_undelivered_without_room(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 5, 1000, 90);
+    struct trace_directory directory = {path, 0, 0, false};
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    put_undelivered(1, NS_PER_HOUR);
+    assert_int_equal(undelivered, 0);
+    put_undelivered(2, NS_PER_MINUTE);
+    directory.max_bytes = 2 * size;
+    put(&directory, &step);
+    assert_int_equal(undelivered, 1);
+    assert_string_equal(all_of(12), "5 2 ");
+    directory.max_bytes = size;
+    put(&directory, &step);
+    assert_int_equal(undelivered, 1);
+    assert_string_equal(all_of(12), "5 ");
     clean();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file),     cmocka_unit_test(test_torn_file),
-        cmocka_unit_test(test_bad_file), cmocka_unit_test(test_query),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_torn_file),
+        cmocka_unit_test(test_bad_file),
+        cmocka_unit_test(test_query),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_outbox),
+        cmocka_unit_test(test_outbox_after_restart),
+        cmocka_unit_test(test_undelivered_without_room),
     };
 
     if (!mkdtemp(path))
