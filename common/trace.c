@@ -14,6 +14,15 @@ uint64_t trace_dropped(const struct trace *trace, enum span_kind kind)
     return sum;
 }
 
+uint64_t trace_unread(const struct trace *trace)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < trace->n_processes; i++)
+        n += trace->processes[i].unread;
+    return n;
+}
+
 static int compare_processes(const void *key, const void *process)
 {
     return number_compare(key, &((const struct trace_process *)process)->pid);

@@ -30,6 +30,7 @@ struct trace_process {
     uint32_t rank;         /* with has_rank */
     char comm[TRACE_COMM]; /* "": unknown. Untrusted text */
     bool has_rank;
+    bool unread; /* its environment could not be read: whether it has a rank is not known */
 };
 
 /* How many are not in the trace. */
@@ -62,6 +63,8 @@ struct step_trace {
 };
 
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
+/* Returns the number of processes that were not read. */
+uint64_t trace_unread(const struct trace *trace);
 /* Returns the process, NULL: it is not in the trace. */
 const struct trace_process *trace_process(const struct trace *trace, uint32_t pid);
 /* Returns the name as a string of the trace; NULL on out-of-memory. */

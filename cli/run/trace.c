@@ -36,7 +36,7 @@ int run_trace_check(struct run_trace *trace, struct error *error)
     if (!find_format(trace->format))
         return error_set(error, -EINVAL, "--trace-format is otlp or chrome, not \"%.100s\"",
                          trace->format);
-    limits->ranks = true;
+    limits->wait_for_ranks = true;
     limits->per_second = limits->per_second ? limits->per_second : SPANS_PER_SECOND;
     limits->in_all = limits->in_all ? limits->in_all : SPANS_IN_ALL;
     return 0;

@@ -33,7 +33,8 @@ struct span_row {
 };
 
 struct process_row {
-    uint32_t pid, rank, has_rank;
+    uint32_t pid, rank;
+    uint16_t has_rank, unread;
     char comm[TRACE_COMM];
 };
 
@@ -126,7 +127,8 @@ static bool write_processes(const struct trace *trace, FILE *out)
 
     for (size_t i = 0; ok && i < trace->n_processes; i++) {
         const struct trace_process *process = &trace->processes[i];
-        struct process_row row = {process->pid, process->rank, process->has_rank, ""};
+        struct process_row row = {process->pid, process->rank, process->has_rank, process->unread,
+                                  ""};
 
         memcpy(row.comm, process->comm, sizeof(row.comm));
         ok = fwrite(&row, sizeof(row), 1, out) == 1;
@@ -296,8 +298,10 @@ static int read_processes(struct reader *reader, const struct head *head, struct
         memcpy(&row, at + i * sizeof(row), sizeof(row));
         if (row.comm[TRACE_COMM - 1] || (i && row.pid <= process[-1].pid))
             return -EBADMSG;
-        *process =
-            (struct trace_process){.pid = row.pid, .rank = row.rank, .has_rank = row.has_rank != 0};
+        *process = (struct trace_process){.pid = row.pid,
+                                          .rank = row.rank,
+                                          .has_rank = row.has_rank != 0,
+                                          .unread = row.unread != 0};
         memcpy(process->comm, row.comm, sizeof(row.comm));
     }
     return reader->left ? -EBADMSG : 0;

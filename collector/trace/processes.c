@@ -2,7 +2,6 @@
 #include "collector/trace/processes.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,20 +16,25 @@
 struct known {
     struct trace_process process;
     unsigned attempts; /* that are left to find its rank */
+    uint32_t program;  /* number of the one that it executes */
+    bool asked;        /* the reader has not answered for it */
 };
 
 struct trace_processes {
-    const char *proc;
-    struct known *items; /* owned; ascending pid */
+    const char *proc;           /* NULL: do not read here */
+    struct rank_reader *reader; /* NULL: there is none */
+    struct known *items;        /* owned; ascending pid */
     size_t n, room;
 };
 
-struct trace_processes *trace_processes_create(const char *proc)
+struct trace_processes *trace_processes_create(const char *proc, struct rank_reader *reader)
 {
     struct trace_processes *processes = calloc(1, sizeof(*processes));
 
-    if (processes)
-        processes->proc = proc;
+    if (!processes)
+        return NULL;
+    processes->proc = proc;
+    processes->reader = reader;
     return processes;
 }
 
@@ -40,59 +44,6 @@ void trace_processes_destroy(struct trace_processes *processes)
         return;
     free(processes->items);
     free(processes);
-}
-
-/* --- ranks ------------------------------------------------------------------------------------ */
-
-/* Slurm's number is that of the launched process: a launcher of MPI that it started has ranks of
- * its own. */
-static const char *const rank_names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
-                                         "SLURM_PROCID"};
-
-/* Returns the index of the name in rank_names, with its value in *ret; -1: it is another one. */
-static int parse_rank(const char *variable, uint32_t *ret)
-{
-    uint64_t rank;
-
-    for (size_t i = 0; i < ARRAY_SIZE(rank_names); i++) {
-        size_t n = strlen(rank_names[i]);
-
-        if (strncmp(variable, rank_names[i], n) != 0 || variable[n] != '=')
-            continue;
-        if (number_parse(variable + n + 1, 0, UINT32_MAX, &rank) < 0)
-            return -1;
-        *ret = (uint32_t)rank;
-        return (int)i;
-    }
-    return -1;
-}
-
-/* A process can say that its environment is anywhere, and as large as it likes. */
-#define MAX_ENVIRON (1 << 20)
-
-static void read_rank(const char *proc, struct trace_process *process)
-{
-    size_t best = ARRAY_SIZE(rank_names), size;
-    _free_ char *text = malloc(MAX_ENVIRON + 1);
-    _fclose_ FILE *file = NULL;
-    char path[256];
-    uint32_t rank;
-
-    (void)snprintf(path, sizeof(path), "%.200s/%u/environ", proc, process->pid);
-    file = text ? fopen(path, "re") : NULL;
-    size = file ? fread(text, 1, MAX_ENVIRON, file) : 0;
-    if (text)
-        text[size] = '\0';
-    for (const char *variable = text; size && variable < text + size;
-         variable += strlen(variable) + 1) {
-        int at = parse_rank(variable, &rank);
-
-        if (at < 0 || (size_t)at >= best)
-            continue;
-        best = (size_t)at;
-        process->rank = rank;
-        process->has_rank = true;
-    }
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -127,7 +78,7 @@ static struct known *insert(struct trace_processes *processes, size_t at, uint32
     }
     memmove(&processes->items[at + 1], &processes->items[at],
             (processes->n++ - at) * sizeof(*processes->items));
-    processes->items[at] = (struct known){.process.pid = pid};
+    processes->items[at] = (struct known){.process = {.pid = pid, .unread = true}};
     return &processes->items[at];
 }
 
@@ -140,34 +91,79 @@ static void set_comm(struct known *known, const char *comm)
     known->process.comm[TRACE_COMM - 1] = '\0';
     known->attempts = ATTEMPTS;
     known->process.has_rank = false; /* of the program before */
+    known->process.unread = true;
+    known->program++;
+    known->asked = false;
 }
 
-void trace_processes_see(struct trace_processes *processes, uint32_t pid, uint32_t tid,
+/* If the process has ended meanwhile, the last answer stays. */
+static void set_rank(struct known *known, enum rank_state state, uint32_t rank)
+{
+    if (state == RANK_UNREAD)
+        return;
+    known->process.unread = false;
+    known->process.has_rank = state == RANK_FOUND;
+    known->process.rank = rank;
+}
+
+static void look_for_rank(const struct trace_processes *processes, struct known *known,
+                          uint64_t seen_ns)
+{
+    const struct rank_question question = {known->process.pid, known->program, seen_ns};
+    enum rank_state state;
+    uint32_t rank = 0;
+
+    if (!known->attempts || known->asked || known->process.has_rank)
+        return;
+    if (processes->reader)
+        known->asked = rank_reader_ask(processes->reader, &question);
+    if (known->asked || processes->proc)
+        known->attempts--;
+    if (!processes->proc)
+        return;
+    state = rank_read(processes->proc, question.pid, seen_ns, &rank);
+    set_rank(known, state, rank);
+}
+
+void trace_processes_see(struct trace_processes *processes, const struct span *span,
                          const char *comm)
 {
-    size_t at = find(processes, pid);
-    bool is_known = at < processes->n && processes->items[at].process.pid == pid;
-    struct known *known = is_known ? &processes->items[at] : insert(processes, at, pid);
+    size_t at = find(processes, span->pid);
+    bool is_known = at < processes->n && processes->items[at].process.pid == span->pid;
+    struct known *known = is_known ? &processes->items[at] : insert(processes, at, span->pid);
 
     if (!known)
         return;
     if (!is_known)
         known->attempts = ATTEMPTS;
-    if (pid == tid || !*known->process.comm)
+    if (span->pid == span->tid || !*known->process.comm)
         set_comm(known, comm);
-    if (!processes->proc || !known->attempts || known->process.has_rank)
-        return;
-    known->attempts--;
-    read_rank(processes->proc, &known->process);
+    look_for_rank(processes, known, span->start_ns + span->time_ns);
+}
+
+void trace_processes_update(struct trace_processes *processes)
+{
+    struct rank_answer answer;
+
+    while (processes->reader && rank_reader_take(processes->reader, &answer)) {
+        size_t at = find(processes, answer.pid);
+        struct known *known = &processes->items[at];
+
+        if (!known->asked || known->program != answer.program)
+            continue;
+        known->asked = false;
+        set_rank(known, answer.state, answer.rank);
+    }
 }
 
 /* --- the processes of a trace ----------------------------------------------------------------- */
 
-int trace_processes_finish(const struct trace_processes *processes, struct trace *trace)
+int trace_processes_finish(struct trace_processes *processes, struct trace *trace)
 {
     _free_ uint32_t *pids = malloc((trace->n_spans + 1) * sizeof(*pids));
     size_t n = 0;
 
+    trace_processes_update(processes);
     if (!pids)
         return -ENOMEM;
     for (size_t i = 0; i < trace->n_spans; i++)
@@ -183,7 +179,7 @@ int trace_processes_finish(const struct trace_processes *processes, struct trace
     for (size_t i = 0; i < n; i++) {
         size_t at = find(processes, pids[i]);
 
-        trace->processes[i].pid = pids[i];
+        trace->processes[i] = (struct trace_process){.pid = pids[i], .unread = true};
         if (at < processes->n && processes->items[at].process.pid == pids[i])
             trace->processes[i] = processes->items[at].process;
     }

@@ -19,6 +19,7 @@ struct traced {
     LIST_ENTRY(traced) link;
     struct span_keeper *keeper;
     struct trace_processes *processes;
+    struct rank_reader *reader; /* NULL: none */
     uint32_t step, slot;
     uint64_t cgroup_id;
     int cgroup_version;
@@ -27,15 +28,69 @@ struct traced {
     uint64_t reported_before[SPAN_KINDS], read[SPAN_KINDS];
 };
 
+/* A reader that ends when it can. */
+struct stopped {
+    LIST_ENTRY(stopped) link;
+    struct rank_reader *reader;
+    uid_t uid;
+};
+
 struct tracer {
     struct probe *probe;
     struct trace_limits limits;
     LIST_HEAD(, traced) steps;
+    LIST_HEAD(, stopped) stopped;
     size_t n;
     struct traced *last; /* of the last span */
     uint64_t due_ns;     /* the end of the interval */
     bool more;           /* there are spans to read */
 };
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+/* Forget the readers that have ended; wait_ns: for each. */
+static void join_readers(struct tracer *tracer, uint64_t wait_ns)
+{
+    struct stopped *stopped = LIST_FIRST(&tracer->stopped), *next;
+
+    for (; stopped; stopped = next) {
+        next = LIST_NEXT(stopped, link);
+        if (!rank_reader_join(stopped->reader, wait_ns))
+            continue;
+        LIST_REMOVE(stopped, link);
+        free(stopped);
+    }
+}
+
+/* The processes of a user may hold up this number of readers of ended steps; then their later steps
+ * have none. */
+#define STOPPED_OF_USER 4
+
+static struct rank_reader *start_reader(struct tracer *tracer, uid_t uid)
+{
+    const struct stopped *stopped;
+    size_t of_user = 0;
+
+    join_readers(tracer, 0);
+    LIST_FOREACH (stopped, &tracer->stopped, link) {
+        of_user += stopped->uid == uid;
+    }
+    return of_user < STOPPED_OF_USER ? rank_reader_start("/proc") : NULL;
+}
+
+/* Without memory to remember it, its thread and memory are lost. */
+static void stop_reader(struct tracer *tracer, struct traced *traced)
+{
+    struct stopped *stopped = traced->reader ? calloc(1, sizeof(*stopped)) : NULL;
+
+    rank_reader_stop(traced->reader);
+    if (!stopped)
+        return;
+    *stopped = (struct stopped){.reader = traced->reader, .uid = traced->uid};
+    LIST_INSERT_HEAD(&tracer->stopped, stopped, link);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static void traced_destroy(struct traced *traced)
 {
@@ -53,8 +108,12 @@ static void remove_step(struct tracer *tracer, struct traced *traced)
     LIST_REMOVE(traced, link);
     tracer->n--;
     tracer->last = NULL;
+    stop_reader(tracer, traced);
     traced_destroy(traced);
 }
+
+/* How long the end of jobiod is delayed by each reader that hangs. */
+#define JOIN_NS (NS_PER_S / 20)
 
 void tracer_destroy(struct tracer *tracer)
 {
@@ -62,6 +121,13 @@ void tracer_destroy(struct tracer *tracer)
         return;
     while (!LIST_EMPTY(&tracer->steps))
         remove_step(tracer, LIST_FIRST(&tracer->steps));
+    join_readers(tracer, JOIN_NS);
+    while (!LIST_EMPTY(&tracer->stopped)) {
+        struct stopped *stopped = LIST_FIRST(&tracer->stopped);
+
+        LIST_REMOVE(stopped, link);
+        free(stopped);
+    }
     free(tracer);
 }
 
@@ -118,6 +184,20 @@ static int check_limits(const struct tracer *tracer, uid_t uid, struct error *er
     return 0;
 }
 
+/* Steps without a reader are traced, too. */
+static int watch_processes(struct tracer *tracer, struct traced *traced, struct error *error)
+{
+    bool here = tracer->limits.wait_for_ranks;
+
+    traced->reader = here ? NULL : start_reader(tracer, traced->uid);
+    traced->processes = trace_processes_create(here ? "/proc" : NULL, traced->reader);
+    if (traced->processes)
+        return 0;
+    stop_reader(tracer, traced);
+    probe_untrace(tracer->probe, traced->cgroup_id, traced->cgroup_version, traced->slot);
+    return error_errno(error, -ENOMEM, "trace a step");
+}
+
 int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgroup_id,
                  int cgroup_version, struct error *error)
 {
@@ -130,11 +210,12 @@ int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgrou
         *traced = (struct traced){
             .step = step, .uid = uid, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
         traced->keeper = span_keeper_create(tracer->limits.per_second, tracer->limits.in_all);
-        traced->processes = trace_processes_create(tracer->limits.ranks ? "/proc" : NULL);
     }
-    if (!traced || !traced->keeper || !traced->processes)
+    if (!traced || !traced->keeper)
         return error_errno(error, -ENOMEM, "trace a step");
     r = probe_trace(tracer->probe, cgroup_id, cgroup_version, &traced->slot, error);
+    if (r == 0)
+        r = watch_processes(tracer, traced, error);
     if (r < 0)
         return r;
     traced->before = probe_trace_left_out(tracer->probe, traced->slot);
@@ -167,7 +248,7 @@ static void on_span(uint32_t step, const struct span *span, const char *comm, vo
         return;
     tracer->last = traced;
     traced->read[span->kind]++;
-    trace_processes_see(traced->processes, span->pid, span->tid, comm);
+    trace_processes_see(traced->processes, span, comm);
     span_keeper_add(traced->keeper, span);
 }
 
@@ -193,6 +274,7 @@ static int read_spans(struct tracer *tracer, uint32_t max, struct error *error)
     if (turn)
         tracer->due_ns = clock_ns(CLOCK_MONOTONIC) + NS_PER_S;
     LIST_FOREACH (traced, &tracer->steps, link) {
+        trace_processes_update(traced->processes);
         if (turn)
             span_keeper_turn(traced->keeper);
         set_least(tracer, traced, span_keeper_least_ns(traced->keeper));

@@ -16,7 +16,7 @@ struct tracer;
 /* The spans of a step that are kept, at most. */
 struct trace_limits {
     uint32_t per_second, in_all;
-    bool ranks; /* read them from /proc/PID/environ, which waits for faults of the process */
+    bool wait_for_ranks; /* read them on the calling thread: it waits for faults of processes */
 };
 
 /* The probe must stay. It must be able to trace (probe_options.spans) for tracer_start(). */

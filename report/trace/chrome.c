@@ -110,19 +110,21 @@ static int write_part(struct writer *writer)
 
 static int write_tail(const struct writer *writer, const struct report_trace *parts, size_t n)
 {
-    uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0;
+    uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0, unread = 0;
     int r;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        unread += trace_unread(parts[i].trace);
         for (int kind = 0; kind < SPAN_KINDS; kind++) {
             add_saturating(&dropped[kind], trace_dropped(parts[i].trace, kind));
             add_saturating(&unseen, parts[i].trace->left_out.overflow[kind]);
         }
+    }
     r = fprintf(writer->out,
                 "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
                 "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
-                ",\"dropped_unseen\":%" PRIu64 "}}\n",
-                writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen);
+                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "}}\n",
+                writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen, unread);
     return r < 0 ? -errno : 0;
 }
 

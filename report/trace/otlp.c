@@ -175,6 +175,7 @@ static void add_dropped(struct tree *t, struct json_object *to, const struct tra
     add_u64(t, to, "jobio.dropped_mpi_calls", trace_dropped(trace, SPAN_MPI));
     add_u64(t, to, "jobio.dropped_unseen",
             trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI]);
+    add_u64(t, to, "jobio.ranks_unknown", trace_unread(trace));
 }
 
 /* The span of the command or step. */

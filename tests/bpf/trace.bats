@@ -73,6 +73,12 @@ attribute() {
         | select(.name | startswith("step ")).attributes[] | select(.key == $key).value | to_entries[0].value' "$1"
 }
 
+# ranks FILE PART: of its processes, one a line
+ranks() {
+    jq -r --argjson part "$2" '.resourceSpans[$part].scopeSpans[0].spans[].attributes[]? | select(.key == "jobio.rank")
+        | .value.intValue' "$1" | sort -n
+}
+
 # all_are_said FILE PART STEP: the spans of requests and those that were left out are the requests of the account
 all_are_said() {
     local kept counted
@@ -87,9 +93,12 @@ all_are_said() {
     tag 0 TRACE=1
     tag 1 TRACE=1
     tag 2
-    in_step 0 env PMI_RANK=3 "$WORK" write:"$M/a":300:100 read:"$M/a":50:200 &
+    # The program lives until jobiod has seen it.
+    in_step 0 env PMI_RANK=3 "$WORK" write:"$M/a":300:100 read:"$M/a":50:200 await:"$M/go" &
     in_step 1 "$WORK" write:"$M/b":200:10
     in_step 2 "$WORK" write:"$M/c":100:10
+    jobio status > /dev/null
+    touch "$M/go"
     wait $!
     run jobio trace 7 -o "$T/spans"
     [ "$status" = 1 ] && [[ $output == *"no trace of an ended step"* ]]
@@ -106,8 +115,9 @@ all_are_said() {
         and (map(select(.parentSpanId == null).name) == ["job 7"])
         and all(.[] | select(.parentSpanId); $by_id[.parentSpanId] as $parent
             | $parent.startTimeUnixNano <= .startTimeUnixNano and .endTimeUnixNano <= $parent.endTimeUnixNano)' "$T/spans"
-    # jobiod does not read the environment of processes
-    jq -e '[.resourceSpans[].scopeSpans[].spans[].attributes[]? | select(.key == "jobio.rank")] == []' "$T/spans"
+    [ "$(ranks "$T/spans" 0)" = 3 ]
+    [ -z "$(ranks "$T/spans" 1)" ]
+    [ "$(attribute "$T/spans" 0 jobio.ranks_unknown)" = 0 ]
     jobio trace 7.1 -o - | jq -e '[.resourceSpans[].scopeSpans[].spans[].name | select(startswith("step "))] == ["step 1"]'
     jobio trace 7.1 --format chrome -o - | jq -e '[.traceEvents[] | select(.name == "write" and .args.bytes == 10)] | length == 200'
     [ "$(jq .trace.steps <(jobio status --json))" = 0 ]

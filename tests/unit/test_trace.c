@@ -64,7 +64,7 @@ static struct span spans[] = {
 
 static struct trace_process processes[] = {
     {.pid = 20, .rank = 3, .comm = "app", .has_rank = true},
-    {.pid = 30},
+    {.pid = 30, .unread = true},
 };
 
 static const struct trace trace = {
@@ -201,6 +201,7 @@ static void test_otlp_attributes(void **state)
     check_text(attribute(o, 0, "jobio.dropped_requests"), "7");
     check_text(attribute(o, 0, "jobio.dropped_mpi_calls"), "1");
     check_text(attribute(o, 0, "jobio.dropped_unseen"), "2");
+    check_text(attribute(o, 0, "jobio.ranks_unknown"), "1");
     check_text(attribute(o, 1, "process.pid"), "20");
     check_text(attribute(o, 1, "process.executable.name"), "app");
     check_text(attribute(o, 1, "jobio.rank"), "3");
@@ -289,7 +290,7 @@ static void test_chrome(void **state)
     check_at(o, "/traceEvents/7/args/async", "true");
     check_at(o, "/otherData",
              "{\"start_ns\":\"1000000000000000010\",\"dropped_requests\":7,\"dropped_mpi_calls\":1,"
-             "\"dropped_unseen\":2}");
+             "\"dropped_unseen\":2,\"ranks_unknown\":1}");
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */

@@ -34,7 +34,7 @@ static struct span spans[] = {
     {.start_ns = 90, .name = "write", .mount = "/home", .pid = 30, .flags = SPAN_ASYNC},
 };
 static struct trace_process processes[] = {{.pid = 20, .rank = 3, .comm = "app", .has_rank = true},
-                                           {.pid = 30}};
+                                           {.pid = 30, .unread = true}};
 
 static struct step_trace step_of(uint32_t jobid, uint32_t restart, uint32_t step, uint32_t uid,
                                  uint64_t start_ns)
@@ -117,7 +117,9 @@ static void test_file(void **state)
     assert_int_equal(got.trace.n_processes, 2);
     assert_string_equal(trace_process(&got.trace, 20)->comm, "app");
     assert_int_equal(trace_process(&got.trace, 20)->rank, 3);
+    assert_false(trace_process(&got.trace, 20)->unread);
     assert_false(trace_process(&got.trace, 30)->has_rank);
+    assert_true(trace_process(&got.trace, 30)->unread);
     step_trace_clear(&got);
 }
 
