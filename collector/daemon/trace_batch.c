@@ -92,8 +92,8 @@ int trace_batch_read(struct trace_outbox *outbox, int64_t after, size_t spans_ma
         r = read_part(&part, outbox, spans_max, batch);
         if (r == -ENOMEM)
             return error_errno(error, r, "a trace");
-        if (r < 0)
-            trace_outbox_drop(outbox, part.id);
+        if (r < 0 && (found = trace_outbox_drop(outbox, part.id, error)) < 0)
+            break;
         *unreadable += r < 0 && r != -ENOENT;
     }
     /* The queue assumes that this look has seen all that was put before it. */

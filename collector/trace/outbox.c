@@ -280,14 +280,15 @@ int trace_outbox_settle(struct trace_outbox *outbox, const int64_t *ids, size_t 
     return r;
 }
 
-void trace_outbox_drop(struct trace_outbox *outbox, int64_t id)
+int trace_outbox_drop(struct trace_outbox *outbox, int64_t id, struct error *error)
 {
     struct waiting *item;
-    struct error error;
+    int r = 0;
 
     (void)pthread_mutex_lock(&outbox->mutex);
     item = find_trace(outbox, id);
     if (item)
-        (void)finish_trace(outbox, item, &error);
+        r = finish_trace(outbox, item, error);
     (void)pthread_mutex_unlock(&outbox->mutex);
+    return r;
 }

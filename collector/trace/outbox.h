@@ -39,8 +39,9 @@ void trace_outbox_set_parts(struct trace_outbox *outbox, int64_t id, unsigned n)
  * is to be delivered again. */
 int trace_outbox_settle(struct trace_outbox *outbox, const int64_t *ids, size_t n,
                         struct error *error);
-/* The trace of this part will never be delivered; the file may be gone. */
-void trace_outbox_drop(struct trace_outbox *outbox, int64_t id);
+/* The trace of this part will never be delivered; the file may be gone. 0 or a negative errno: then
+ * the next look finds it again. */
+int trace_outbox_drop(struct trace_outbox *outbox, int64_t id, struct error *error);
 
 struct trace_outbox_stats {
     uint64_t waiting;   /* traces that are not, or only in part, delivered */

@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/daemon/trace_batch.h"
@@ -501,18 +502,23 @@ static void test_slow_and_long(void **state)
     assert_int_equal(feed.refused, 0);
 }
 
-static void test_files_that_are_no_traces(void **state)
+static void put_torn(void)
 {
     char file[700];
     FILE *out;
 
-    (void)state;
-    put(1);
     (void)snprintf(file, sizeof(file), "%s/0.0.0.0.0" TRACE_UNDELIVERED, rig.directory);
     out = fopen(file, "w");
     assert_non_null(out);
     (void)fputs("torn", out);
     assert_int_equal(fclose(out), 0);
+}
+
+static void test_files_that_are_no_traces(void **state)
+{
+    (void)state;
+    put(1);
+    put_torn();
     open_sink(rig.http.url);
     feed_until(!waiting());
     assert_seen(1, 1);
@@ -520,6 +526,32 @@ static void test_files_that_are_no_traces(void **state)
     put(2);
     step_queue_notify(feed.sink);
     feed_until(rig.seen[2]);
+    assert_int_equal(rig.unreadable, 1);
+}
+
+/* As on a file system that is read-only: it must not be looked at again and again. */
+static void test_file_that_cannot_be_renamed(void **state)
+{
+    struct step_batch *batch = NULL;
+    char other[700];
+    struct error error;
+
+    (void)state;
+    assert_int_equal(mkdir(rig.directory, 0700), 0);
+    put_torn();
+    (void)snprintf(other, sizeof(other), "%s/0.0.0.0.0", rig.directory);
+    assert_int_equal(mkdir(other, 0700), 0);
+    open_sink(rig.http.url);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(
+            trace_batch_read(rig.outbox, 0, rig.spans_max, &batch, &rig.unreadable, &error),
+            -EISDIR);
+    assert_int_equal(rig.unreadable, 0);
+    assert_int_equal(rmdir(other), 0);
+    put(1);
+    step_queue_notify(feed.sink);
+    feed_until(!waiting());
+    assert_seen(1, 1);
     assert_int_equal(rig.unreadable, 1);
 }
 
@@ -542,6 +574,7 @@ int main(void)
         OTLP_TEST(test_no_collector),
         OTLP_TEST(test_slow_and_long),
         OTLP_TEST(test_files_that_are_no_traces),
+        OTLP_TEST(test_file_that_cannot_be_renamed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
