@@ -73,19 +73,21 @@ static __always_inline __u32 mpi_find_step(struct who *who)
     return bpf_map_lookup_elem(&mpi_steps, &step) ? step : 0;
 }
 
-/* A process whose start of MPI was not seen may have called functions before they had probes. */
+/* A process whose start of MPI was not seen may have called functions before they had probes. If
+ * there is no room for it, that would be counted at each of its calls. */
 static __always_inline void mpi_note_process(__u32 step, bool init)
 {
     struct mpi_process_key key = {.step = step, .pid = bpf_get_current_pid_tgid() >> 32};
     struct mpi_process_record record = {
-        .start_ns = BPF_CORE_READ(current_task(), group_leader, start_boottime), .init = init};
+        .start_ns = TASK_READ(current_task(), group_leader, start_boottime), .init = init};
     const struct mpi_process_record *known = bpf_map_lookup_elem(&mpi_processes, &key);
 
     if (known && known->start_ns == record.start_ns)
         return;
-    if (bpf_map_update_elem(&mpi_processes, &key, &record, BPF_ANY) == 0 && init)
-        return;
-    MPI_LOSE(step, late);
+    if (bpf_map_update_elem(&mpi_processes, &key, &record, BPF_ANY))
+        MPI_LOSE(step, unnoted);
+    else if (!init)
+        MPI_LOSE(step, late);
 }
 
 /* The verifier allows only constant offsets into the registers: hide from the compiler that the
@@ -144,7 +146,7 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
     mpi_note_process(step, function->part == MPI_PART_INIT);
     if (function->part == MPI_PART_INIT)
         return 0;
-    thread_ns = BPF_CORE_READ(current_task(), start_boottime);
+    thread_ns = TASK_READ(current_task(), start_boottime);
     outer = bpf_map_lookup_elem(&mpi_calls, &key);
     if (outer && outer->thread_ns == thread_ns &&
         (KERNEL_STACK(ctx) < outer->stack || mpi_is_jump(outer, cookie, KERNEL_STACK(ctx))))
@@ -363,10 +365,15 @@ static __always_inline int mpi_announce(void)
                                      .pid = bpf_get_current_pid_tgid() >> 32,
                                      .at_ns = bpf_ktime_get_ns()};
     struct mpi_process_key key = {.step = record.step, .pid = record.pid};
+    struct mpi_call_key call = mpi_call_key(record.step);
 
     if (!record.step)
         return 0;
-    bpf_map_delete_elem(&mpi_processes, &key); /* that was another program */
+    record.known = bpf_map_delete_elem(&mpi_processes, &key) == 0; /* that was another program */
+    /* A thread other than the first one has executed it, and got the id and the start of the first
+     * one, which was in a call. */
+    if (bpf_map_delete_elem(&mpi_calls, &call) == 0)
+        MPI_LOSE(record.step, ends);
     if (bpf_ringbuf_output(&mpi_execs, &record, sizeof(record), 0))
         MPI_LOSE(record.step, execs);
     return 0;

@@ -34,10 +34,11 @@ struct mpi_counter_value {
 /* Map `mpi_steps`, a hash: number of a step whose MPI-IO is counted -> what is missing from its
  * counters. */
 struct mpi_step_record {
-    __u64 late;  /* processes that called a function, but were not seen to start MPI */
-    __u64 calls; /* calls without room for them or their counters */
-    __u64 ends;  /* calls whose return was not seen */
-    __u64 execs; /* programs that were started, but could not be announced */
+    __u64 late;    /* processes that called a function, but were not seen to start MPI */
+    __u64 calls;   /* calls without room for them or their counters */
+    __u64 ends;    /* calls whose return was not seen */
+    __u64 execs;   /* programs that were started, but could not be announced */
+    __u64 unnoted; /* calls of processes for which there was no room; they may be late */
 };
 
 /* Map `mpi_processes`, a hash: the processes that called a function. */
@@ -87,6 +88,7 @@ struct mpi_exec_record {
     __u32 step;
     __u32 pid;
     __u64 at_ns; /* CLOCK_MONOTONIC */
+    __u64 known; /* 1: its last program called a function, and is counted if it was late */
 };
 
 #endif

@@ -306,11 +306,13 @@ static void put_process(struct mpi_finder *finder, const struct process *process
     (void)pthread_mutex_unlock(&finder->mutex);
 }
 
-void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg)
+void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, bool known, void *arg)
 {
-    const struct process *known = find_process(arg, step, pid);
-    struct process process = known ? *known : (struct process){.step = step, .pid = pid};
+    const struct process *before = find_process(arg, step, pid);
+    struct process process = before ? *before : (struct process){.step = step, .pid = pid};
 
+    if (known) /* the programs have counted whether it was late */
+        process.late = false;
     process.since_ns = at_ns;
     process.found = false;
     process.delay_ns = NS_PER_MS;

@@ -27,7 +27,7 @@ void mpi_finder_destroy(struct mpi_finder *finder); /* detaches; NULL is fine */
 void mpi_finder_expect(struct mpi_finder *finder, const char *libraries, const char *programs);
 
 /* A process has executed a program. As mpi_exec_f, `arg` is the finder. */
-void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg);
+void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, bool known, void *arg);
 /* When to call mpi_finder_look(), CLOCK_MONOTONIC; UINT64_MAX: not before the next exec. */
 uint64_t mpi_finder_due(const struct mpi_finder *finder);
 /* Look at one process for which this is due. Returns false if there is none. */

@@ -32,7 +32,7 @@ static int on_exec(void *arg, void *data, size_t size)
     if (size < sizeof(record))
         return 0;
     memcpy(&record, data, sizeof(record));
-    mpi->each(record.step, record.pid, record.at_ns, mpi->arg);
+    mpi->each(record.step, record.pid, record.at_ns, record.known, mpi->arg);
     return 0;
 }
 
@@ -386,7 +386,8 @@ static int add_missing(const struct mpi_probe *mpi, uint32_t step, struct comple
         r = add_cause(to, MPI_CAUSE_CALLS, record.calls);
     if (r == 0)
         r = add_cause(to, MPI_CAUSE_ENDS, record.ends);
-    return r == 0 ? add_cause(to, MPI_CAUSE_UNSEEN, record.execs) : r;
+    /* How many processes made the calls that were not noted is not known. */
+    return r == 0 ? add_cause(to, MPI_CAUSE_UNSEEN, record.execs + (record.unnoted > 0)) : r;
 }
 
 int mpi_probe_read(const struct mpi_probe *mpi, uint32_t step, struct mpi_account *ret,

@@ -44,8 +44,8 @@ void mpi_links_destroy(struct mpi_links *links);
 /* Returns a descriptor that is readable when a process of a step has executed a program. Then
  * mpi_probe_execs() reports them. */
 int mpi_probe_fd(const struct mpi_probe *mpi);
-/* at_ns: when, CLOCK_MONOTONIC. */
-typedef void (*mpi_exec_f)(uint32_t step, uint32_t pid, uint64_t at_ns, void *arg);
+/* at_ns: when, CLOCK_MONOTONIC. known: mpi_probe_knows() was true until then. */
+typedef void (*mpi_exec_f)(uint32_t step, uint32_t pid, uint64_t at_ns, bool known, void *arg);
 int mpi_probe_execs(struct mpi_probe *mpi, mpi_exec_f each, void *arg, struct error *error);
 
 /* Returns whether the process was seen to start MPI, or has been reported as not seen. */

@@ -18,6 +18,7 @@ setup_file() {
     mpicc.mpich -O1 -o "$D/collective" "$here/collective.c"
     mpicc.mpich -O1 -o "$D/ranks" "$here/ranks.c"
     cc -O1 -o "$D/many" "$here/many.c"
+    cc -O1 -pthread -o "$D/execs" "$here/execs.c"
     mpicc.mpich -O1 -c -o "$D/loaded.o" "$here/loaded.c"
     cc -o "$D/loaded" "$D/loaded.o" -ldl
     cc -shared -fPIC -o "$D/libmpi.so.99" "$here/unknown.c"
@@ -176,6 +177,34 @@ exec $D/calls.mpich $D/file
 END
     jobio run --mpi --json --output "$D/json" -- unshare -m --propagation private sh "$D/in_namespace" > "$D/truth"
     is_true_or_incomplete
+}
+
+@test "a program that another thread than the first executes is counted, and the call of the first is reported" {
+    jobio run --mpi --json --output "$D/json" -- "$D/execs" 7
+    [ "$(counted)" = "close 7 0 0 0 0" ]
+    has_cause return-not-seen 1
+}
+
+# Processes that have not ended, so that nothing makes room: this one, in steps that there are not.
+fill_processes() {
+    local id start
+    id=$(bpftool map show | sed -n 's/^\([0-9]*\): hash  name mpi_processes .*/\1/p' | tail -n 1)
+    start=$(awk '{ print $22 * 10000000 }' /proc/$$/stat)
+    perl -e 'for my $i (1 .. 16384) {
+        print "map update id $ARGV[0] key hex ", join(" ", map { sprintf "%02x", $_ } unpack("C*", pack("LL", 1e9 + $i, $ARGV[1]))),
+            " value hex ", join(" ", map { sprintf "%02x", $_ } unpack("C*", pack("QQ", $ARGV[2], 0))), "\n" }' \
+        "$id" $$ "$start" > "$D/batch"
+    bpftool batch file "$D/batch" > /dev/null
+}
+
+@test "a process for which there is no room is counted, and reported once" {
+    export -f fill_processes
+    export D
+    jobio run --mpi --json --output "$D/json" -- bash -c "fill_processes; exec $D/calls.mpich $D/file" > "$D/truth"
+    is_true
+    jq -c .mpi.incomplete "$D/json"
+    # Not for each call. Programs that are looked at late are others.
+    jq -e '.mpi.incomplete | map(.cause) == ["programs-not-seen"] and .[0].count < 10' "$D/json"
 }
 
 @test "a library that a program loads while it runs is found" {

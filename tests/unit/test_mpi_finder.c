@@ -64,8 +64,8 @@ static void test_late(void **state)
 
     (void)state;
     assert_non_null(finder);
-    mpi_finder_exec(11, (uint32_t)getpid(), now, finder);
-    mpi_finder_exec(12, (uint32_t)getpid(), now - 2 * NS_PER_S, finder);
+    mpi_finder_exec(11, (uint32_t)getpid(), now, false, finder);
+    mpi_finder_exec(12, (uint32_t)getpid(), now - 2 * NS_PER_S, false, finder);
     assert_int_equal(causes_of(finder, 11), 0);
     assert_int_equal(causes_of(finder, 12), 1);
     fake_mpi.knows = true; /* the programs are at its MPI */
@@ -93,7 +93,7 @@ static void test_unopened_files(void **state)
         struct mpi_account *account = NULL;
 
         map_files_error = rows[i].error;
-        mpi_finder_exec(30 + i, (uint32_t)getpid(), now - NS_PER_MS, finder);
+        mpi_finder_exec(30 + i, (uint32_t)getpid(), now - NS_PER_MS, false, finder);
         assert_true(mpi_finder_look(finder));
         assert_int_equal(mpi_finder_read(finder, 30 + i, &account, NULL), 0);
         assert_int_equal(account->completeness.n, rows[i].cause != NULL);
@@ -167,7 +167,7 @@ static void test_forgotten_in_time(void **state)
     assert_non_null(finder);
     fake_mpi.room = 1;
     fake_mpi.seen[fake_mpi.n_seen++] = (struct mpi_process){24, pid, NS_PER_S};
-    mpi_finder_exec(24, pid, clock_ns(CLOCK_MONOTONIC) - 2 * NS_PER_S, finder);
+    mpi_finder_exec(24, pid, clock_ns(CLOCK_MONOTONIC) - 2 * NS_PER_S, false, finder);
     mpi_finder_clean(finder);
     assert_int_equal(fake_mpi.n_seen, 0);
     assert_int_equal(causes_of(finder, 24), 0);
@@ -187,7 +187,7 @@ static void test_late_again(void **state)
 
     (void)state;
     assert_non_null(finder);
-    mpi_finder_exec(13, pids[0], clock_ns(CLOCK_MONOTONIC), finder);
+    mpi_finder_exec(13, pids[0], clock_ns(CLOCK_MONOTONIC), false, finder);
     usleep(10000);
     while (mpi_finder_look(finder))
         ;
@@ -198,7 +198,7 @@ static void test_late_again(void **state)
     }
     assert_true(fake_mpi.links > links);
     mpi_finder_forget(finder, 13); /* the probes were attached after its start */
-    mpi_finder_exec(14, pids[0], clock_ns(CLOCK_MONOTONIC), finder);
+    mpi_finder_exec(14, pids[0], clock_ns(CLOCK_MONOTONIC), false, finder);
     usleep(10000);
     assert_true(mpi_finder_look(finder));
     mpi_finder_scan(finder, 14, pids, 1);
@@ -211,6 +211,45 @@ static void test_late_again(void **state)
     mpi_finder_destroy(finder);
 }
 
+static uint64_t late_of(struct mpi_finder *finder, uint32_t step)
+{
+    struct mpi_account *account = NULL;
+    uint64_t n = 0;
+
+    assert_int_equal(mpi_finder_read(finder, step, &account, NULL), 0);
+    for (size_t i = 0; i < account->completeness.n; i++)
+        if (!strcmp(account->completeness.items[i].cause, MPI_CAUSE_LATE))
+            n += account->completeness.items[i].count;
+    mpi_account_destroy(account);
+    return n;
+}
+
+/* A late process executes another program. If it had called a function, the programs have counted
+ * it. */
+static void test_late_once(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    pid_t pid = start_with_mpi();
+
+    (void)state;
+    assert_non_null(finder);
+    mpi_finder_exec(15, (uint32_t)pid, clock_ns(CLOCK_MONOTONIC), false, finder);
+    usleep(10000);
+    while (mpi_finder_look(finder))
+        ;
+    if (geteuid() == 0) { /* only root may open the file of another process */
+        assert_int_equal(late_of(finder, 15), 1);
+        mpi_finder_exec(15, (uint32_t)pid, clock_ns(CLOCK_MONOTONIC), false, finder);
+        assert_int_equal(late_of(finder, 15), 1);
+        mpi_finder_exec(15, (uint32_t)pid, clock_ns(CLOCK_MONOTONIC), true, finder);
+        assert_int_equal(late_of(finder, 15), 0);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    mpi_finder_destroy(finder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup(test_room_is_left, fake_mpi_reset),
         cmocka_unit_test_setup(test_forgotten_in_time, fake_mpi_reset),
         cmocka_unit_test_setup(test_late_again, fake_mpi_reset),
+        cmocka_unit_test_setup(test_late_once, fake_mpi_reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
