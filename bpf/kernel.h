@@ -317,7 +317,7 @@ struct files_struct {
 /* The arguments of a system call, and its number. */
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-    unsigned long di, si, dx, cx, r10, r8, r9, orig_ax, ax, bx, sp;
+    unsigned long di, si, dx, cx, r10, r8, r9, orig_ax, ax, bx, sp, ip;
 #define REGS_FIRST(regs) ((regs)->di)
 #define REGS_FIRST_32(regs) ((regs)->bx & 0xffffffff)
 #define REGS_SECOND(regs) ((regs)->si)
@@ -339,9 +339,10 @@ struct pt_regs {
 #define KERNEL_SIXTH(regs) ((regs)->r9)
 #define KERNEL_RESULT(regs) ((regs)->ax)
 #define KERNEL_STACK(regs) ((regs)->sp)
+#define KERNEL_PLACE(regs) ((regs)->ip)
 #define RETURN_BYTES 8 /* the call has pushed the return address on the stack */
 #elif defined(__TARGET_ARCH_arm64)
-    unsigned long regs[31], orig_x0, sp;
+    unsigned long regs[31], orig_x0, sp, pc;
     int syscallno;
 #define REGS_FIRST(regs) ((regs)->orig_x0)
 #define REGS_FIRST_32(regs) (-1ul)
@@ -364,6 +365,7 @@ struct pt_regs {
 #define KERNEL_SIXTH(r) ((r)->regs[5])
 #define KERNEL_RESULT(r) ((r)->regs[0])
 #define KERNEL_STACK(regs) ((regs)->sp)
+#define KERNEL_PLACE(regs) ((regs)->pc)
 #define RETURN_BYTES 0
 #else
     unsigned long none;
@@ -387,6 +389,7 @@ struct pt_regs {
 #define KERNEL_SIXTH(regs) 0
 #define KERNEL_RESULT(regs) 0
 #define KERNEL_STACK(regs) 0
+#define KERNEL_PLACE(regs) 0
 #define RETURN_BYTES 0
 #endif
 };

@@ -119,11 +119,28 @@ static __always_inline struct mpi_call_key mpi_call_key(__u32 step)
 }
 
 /* Returns whether MPI_X has jumped to PMPI_X. */
-static __always_inline bool mpi_is_jump(const struct mpi_call_record *outer, __u64 cookie,
-                                        __u64 stack)
+static __always_inline bool mpi_is_jump(const struct mpi_call_record *outer, __u32 cookie)
 {
-    return outer->stack == stack && outer->cookie == (cookie | MPI_COOKIE_ALIAS) &&
-           !(cookie & MPI_COOKIE_ALIAS);
+    return (__u32)outer->cookie == (cookie | MPI_COOKIE_ALIAS) && !(cookie & MPI_COOKIE_ALIAS);
+}
+
+/* Returns whether it is the same call. Overlay file systems with a layer in common show its file as
+ * several: each has been attached to, and all programs run at each call. */
+static __always_inline bool mpi_is_same(const struct mpi_call_record *outer, __u64 cookie,
+                                        __u64 place)
+{
+    return outer->place == place && cookie >> 32 != outer->cookie >> 32;
+}
+
+/* Returns whether a call that enters is a part of the one that its thread is in, or that call. */
+static __always_inline bool mpi_is_inside(const struct mpi_call_record *outer, __u64 cookie,
+                                          struct pt_regs *ctx)
+{
+    __u64 stack = KERNEL_STACK(ctx);
+
+    return stack < outer->stack ||
+           (stack == outer->stack &&
+            (mpi_is_jump(outer, cookie) || mpi_is_same(outer, cookie, KERNEL_PLACE(ctx))));
 }
 
 static __always_inline enum mpi_layout mpi_layout_of(const struct mpi_call_record *call)
@@ -148,8 +165,7 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
         return 0;
     thread_ns = TASK_READ(current_task(), start_boottime);
     outer = bpf_map_lookup_elem(&mpi_calls, &key);
-    if (outer && outer->thread_ns == thread_ns &&
-        (KERNEL_STACK(ctx) < outer->stack || mpi_is_jump(outer, cookie, KERNEL_STACK(ctx))))
+    if (outer && outer->thread_ns == thread_ns && mpi_is_inside(outer, cookie, ctx))
         return 0;
     if (outer) /* its frame is gone: it was left by a jump, or the thread has ended */
         MPI_LOSE(step, ends);
@@ -157,6 +173,7 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
     struct mpi_call_record call = {
         .thread_ns = thread_ns,
         .stack = KERNEL_STACK(ctx),
+        .place = KERNEL_PLACE(ctx),
         .file = KERNEL_FIRST(ctx),
         .count = mpi_argument(ctx, function->count),
         .type = mpi_argument(ctx, function->type),

@@ -94,13 +94,15 @@ enum mpi_function_number { MPI_FUNCTIONS(MPI_FUNCTION_NUMBER) MPI_FUNCTION_COUNT
 /* The layout of the types that the programs read. */
 enum mpi_layout { MPI_LAYOUT_MPICH, MPI_LAYOUT_OPEN_MPI };
 
-/* The cookie of a probe. alias: it is at MPI_X, which may jump to PMPI_X. */
+/* The cookie of a probe. alias: it is at MPI_X, which may jump to PMPI_X. file: a number for each
+ * file that was attached to. */
 #define MPI_COOKIE_ALIAS 0x10000
 
 static inline unsigned long long mpi_cookie(enum mpi_layout layout, unsigned int function,
-                                            int alias)
+                                            int alias, unsigned int file)
 {
-    return (alias ? MPI_COOKIE_ALIAS : 0) | (unsigned long long)layout << 8 | function;
+    return (unsigned long long)file << 32 | (alias ? MPI_COOKIE_ALIAS : 0) |
+           (unsigned long long)layout << 8 | function;
 }
 
 #endif

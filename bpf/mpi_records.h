@@ -62,6 +62,7 @@ struct mpi_call_key {
 struct mpi_call_record {
     __u64 thread_ns; /* when the thread was started */
     __u64 stack;     /* the stack pointer at the entry */
+    __u64 place;     /* the address of the function */
     __u64 entry_ns;
     __u64 file;
     __u64 count;

@@ -18,6 +18,7 @@ struct mpi_probe {
     struct ring_buffer *ring;
     mpi_exec_f each;
     void *arg;
+    uint32_t files; /* that were attached to */
 };
 
 struct mpi_links {
@@ -128,9 +129,11 @@ static const enum mpi_part parts[] = {MPI_FUNCTIONS(FUNCTION_PART)};
 
 /* Both addresses of each function, in the order of the table. The returns of MPI_PART_INIT do not
  * matter. */
-static int attach_side(const struct bpf_program *program, const struct mpi_file *file,
-                       const char *path, int side, struct uprobe_links **ret)
+static int attach_side(const struct mpi_probe *mpi, const struct mpi_file *file, const char *path,
+                       int side, struct uprobe_links **ret)
 {
+    const struct bpf_program *program =
+        side == SIDE_ENTER ? mpi->skel->progs.mpi_enter : mpi->skel->progs.mpi_leave;
     struct uprobe_place places[MPI_FUNCTION_COUNT * 2];
     size_t n = 0;
 
@@ -138,7 +141,7 @@ static int attach_side(const struct bpf_program *program, const struct mpi_file 
         for (int alias = 0; alias < 2; alias++)
             if (file->offsets[i][alias] && (side == SIDE_ENTER || parts[i] != MPI_PART_INIT))
                 places[n++] = (struct uprobe_place){file->offsets[i][alias],
-                                                    mpi_cookie(file->layout, i, alias)};
+                                                    mpi_cookie(file->layout, i, alias, mpi->files)};
     return uprobes_attach(ret, program, side == SIDE_LEAVE, path, places, n);
 }
 
@@ -153,13 +156,12 @@ int mpi_probe_attach(struct mpi_probe *mpi, int fd, const struct mpi_file *file,
 
     /* The kernel follows it to the file, whatever mount namespace that is in. */
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    mpi->files++;
     /* The returns first: a call whose entry was seen must not return unseen. */
     if (r == 0)
-        r = attach_side(mpi->skel->progs.mpi_leave, file, path, SIDE_LEAVE,
-                        &links->sides[SIDE_LEAVE]);
+        r = attach_side(mpi, file, path, SIDE_LEAVE, &links->sides[SIDE_LEAVE]);
     if (r == 0)
-        r = attach_side(mpi->skel->progs.mpi_enter, file, path, SIDE_ENTER,
-                        &links->sides[SIDE_ENTER]);
+        r = attach_side(mpi, file, path, SIDE_ENTER, &links->sides[SIDE_ENTER]);
     if (r < 0)
         return error_errno(error, r, "cannot attach to its functions");
     *ret = TAKE_PTR(links);

@@ -179,6 +179,33 @@ END
     is_true_or_incomplete
 }
 
+@test "an MPI of a container is found: of its image, and added to it" {
+    cat > "$D/start_container" <<'END'
+set -e
+at=$1
+shift
+mount -t tmpfs none "$at"
+mkdir "$at/upper" "$at/work" "$at/root"
+mount -t overlay -o "lowerdir=/,upperdir=$at/upper,workdir=$at/work" image "$at/root"
+mount -t proc none "$at/root/proc"
+mount --rbind /dev "$at/root/dev"
+mount --rbind /sys "$at/root/sys"
+mkdir -p "$at/root/opt/own"
+cp -L "$MPICH" "$at/root/opt/own/libmpich.so.12"
+exec chroot "$at/root" env "$@"
+END
+    mkdir -p "$D/container"
+    in_container() {
+        jobio run --mpi --json --output "$D/json" -- unshare -m -p -f --propagation private \
+            sh "$D/start_container" "$D/container" "$@" "$D/calls.mpich" /root/file > "$D/truth"
+    }
+    in_container # the library is in the lower layer, which has its probes
+    is_true
+    is_complete
+    in_container LD_LIBRARY_PATH=/opt/own # in the upper layer
+    is_true_or_incomplete
+}
+
 @test "a program that another thread than the first executes is counted, and the call of the first is reported" {
     jobio run --mpi --json --output "$D/json" -- "$D/execs" 7
     [ "$(counted)" = "close 7 0 0 0 0" ]
