@@ -178,7 +178,8 @@ clicks() {
     while read -r name; do
         grep -qx "${name/jobio_node_/jobio_}" "$T/told" || { echo "not described: $name"; return 1; }
     done < "$T/shown"
-    echo jobio_spool_oldest_timestamp_seconds >> "$T/shown" # only while something waits
+    # Only while something waits; only if traces are delivered.
+    printf '%s\n' jobio_spool_oldest_timestamp_seconds jobio_trace_spans_total >> "$T/shown"
     while read -r name; do
         grep -qx "$name" "$T/shown" || { echo "not there: $name"; return 1; }
     done < "$T/told"
