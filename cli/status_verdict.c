@@ -201,11 +201,11 @@ static const char *format_time(uint64_t seconds, char *buffer, size_t size)
     return buffer;
 }
 
-static void add_target(struct findings *findings, struct json_object *target)
+static void add_target(struct findings *findings, const char *name, struct json_object *target)
 {
     const char *url = text(target, "url"), *error = text(target, "last_error");
 
-    add_detail(findings, url ? url : "history", error && *error ? error : text(target, "state"));
+    add_detail(findings, url ? url : name, error && *error ? error : text(target, "state"));
 }
 
 static void check_gateways(struct findings *findings, struct json_object *document)
@@ -223,7 +223,7 @@ static void check_gateways(struct findings *findings, struct json_object *docume
         if (!failing || number(target, "last_success") < success)
             success = number(target, "last_success");
         failing++;
-        add_target(findings, target);
+        add_target(findings, "gateway", target);
     }
     if (failing)
         degrade(findings, "%" PRIu64 " of %zu gateways failing (last success: %s)", failing,
@@ -232,20 +232,45 @@ static void check_gateways(struct findings *findings, struct json_object *docume
                    "jobs not delivered");
 }
 
-static void check_history(struct findings *findings, struct json_object *document)
+/* A target of ended steps, and the members that count what it will never have. */
+struct sink {
+    const char *name;
+    struct {
+        const char *member, *singular, *plural;
+    } losses[3];
+};
+
+static void check_sink(struct findings *findings, const struct sink *sink,
+                       struct json_object *target)
 {
-    struct json_object *history = member(document, "history");
     char when[32];
 
-    if (is_failing(history)) {
-        degrade(findings, "history failing (last success: %s)",
-                format_time(number(history, "last_success"), when, sizeof(when)));
-        add_target(findings, history);
+    if (is_failing(target)) {
+        degrade(findings, "%s failing (last success: %s)", sink->name,
+                format_time(number(target, "last_success"), when, sizeof(when)));
+        add_target(findings, sink->name, target);
     }
-    degrade_if_any(findings, number(history, "refused"), "step refused by the history",
-                   "steps refused by the history");
-    degrade_if_any(findings, number(history, "given_up"), "step missing in the history",
-                   "steps missing in the history");
+    for (size_t i = 0; i < ARRAY_SIZE(sink->losses) && sink->losses[i].member; i++)
+        degrade_if_any(findings, number(target, sink->losses[i].member), sink->losses[i].singular,
+                       sink->losses[i].plural);
+}
+
+static void check_sinks(struct findings *findings, struct json_object *document)
+{
+    static const struct sink history = {
+        "history",
+        {{"refused", "step refused by the history", "steps refused by the history"},
+         {"given_up", "step missing in the history", "steps missing in the history"}}};
+    static const struct sink traces = {"collector of traces",
+                                       {{"refusals", "request refused by the collector of traces",
+                                         "requests refused by the collector of traces"},
+                                        {"rejected", "span rejected by the collector of traces",
+                                         "spans rejected by the collector of traces"},
+                                        {"given_up", "trace deleted before its delivery",
+                                         "traces deleted before their delivery"}}};
+
+    check_sink(findings, &history, member(document, "history"));
+    check_sink(findings, &traces, member(member(document, "trace"), "delivery"));
 }
 
 static void check_textfile(struct findings *findings, struct json_object *document)
@@ -310,7 +335,7 @@ enum verdict status_verdict_get(struct json_object *document, char **line, char 
     check_parts(&findings, document);
     check_store(&findings, document);
     check_gateways(&findings, document);
-    check_history(&findings, document);
+    check_sinks(&findings, document);
     check_textfile(&findings, document);
     return fclose(findings.line) | fclose(findings.details) ? VERDICT_UNKNOWN : findings.verdict;
 }

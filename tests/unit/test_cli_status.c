@@ -132,6 +132,15 @@ static void test_delivery(void **state)
            VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", history failing (last success: never), 2 steps refused by the "
            "history, 3 steps missing in the history\n  history: misconfigured\n");
+    expect(
+        ",\"trace\":{\"delivery\":{\"url\":\"c\",\"state\":\"ok\",\"refusals\":0,\"rejected\":0}}",
+        VERDICT_OK, "OK: " COUNTING "\n");
+    expect(",\"trace\":{\"delivery\":{\"url\":\"c\",\"state\":\"backoff\","
+           "\"last_error\":\"HTTP 404\",\"refusals\":2,\"rejected\":1,\"given_up\":3}}",
+           VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", collector of traces failing (last success: never), 2 requests "
+           "refused by the collector of traces, 1 span rejected by the collector of traces, 3 "
+           "traces deleted before their delivery\n  c: HTTP 404\n");
 }
 
 int main(void)
