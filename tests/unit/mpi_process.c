@@ -7,8 +7,8 @@
 #include "tests/unit/mpi_process.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
