@@ -218,6 +218,7 @@ delay_is_at_server() {
     [ $((100 * server)) -le $((105 * time)) ]
 }
 
+# bats test_tags=long
 @test "a server that takes 50 ms longer is seen as time at the server (NFSv4.2)" {
     delay_is_at_server 4.2
 }
@@ -251,6 +252,7 @@ for i in range(16):
     few_slots 3
 }
 
+# bats test_tags=long
 @test "a client with two slots is seen as time in its queue (NFSv4.2)" {
     few_slots 4.2
 }

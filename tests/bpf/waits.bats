@@ -154,6 +154,7 @@ stall_is_near() {
     stall_is_near "$traced"
 }
 
+# bats test_tags=long
 @test "two processes that write checkpoints at the same time wait as long as one" {
     local traced
     checkpoints 2

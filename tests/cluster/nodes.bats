@@ -226,6 +226,7 @@ END
     kill -CONT "$(jobiod_pid n3)"
 }
 
+# bats test_tags=long
 @test "if one jobiod hangs at the end, the summary is in time with 3/4 nodes, and the rest follows" {
     hang_at_end
     cat "/home/alice/slurm-$id.out"

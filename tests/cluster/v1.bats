@@ -56,6 +56,7 @@ END
     done
 }
 
+# bats test_tags=long
 @test "cgroup/v1: a job that runs without the plugin is named by jobio status" {
     names_untagged
 }

@@ -273,6 +273,7 @@ END
     record "$off" | jq -e .complete
 }
 
+# bats test_tags=long
 @test "--io-mpi and JOBIO_MPI=1 reach each step, also with --export=NONE" {
     local steps='srun true
         srun --export=NONE /bin/true' option none variable plain one salloc srun

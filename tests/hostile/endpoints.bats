@@ -174,6 +174,7 @@ history_gets() {
     jq -s 'map(.jobid) | unique | length' "$T/rows"
 }
 
+# bats test_tags=long
 @test "history: a ClickHouse that lies loses no step" {
     history_lies 1101 clickhouse endless page deep bomb
     history_gets .

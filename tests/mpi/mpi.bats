@@ -117,6 +117,7 @@ END
     is_complete
 }
 
+# bats test_tags=long
 @test "1000 processes that start and call MPI-IO at the same time are counted exactly" {
     mkdir "$D/ranks.d"
     # Each needs 12 ms instead of 50 ms to start, and 2 MB instead of 6 MB: no messages, one processor known.
@@ -129,6 +130,7 @@ END
     is_complete
 }
 
+# bats test_tags=long
 @test "a command can start more processes than there is room for, if they end" {
     jobio run --mpi --json --output "$D/json" -- "$D/many" 18000 # MPI_MAX_PROCESSES is 16384
     echo "close 18000 0 0 0 0" > "$D/truth"
