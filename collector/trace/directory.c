@@ -279,7 +279,7 @@ int trace_directory_read(const char *path, const char *name, struct step_trace *
 }
 
 static int read_steps(int dir_fd, const struct entries *entries, uint64_t max_bytes,
-                      struct step_trace *ret, size_t *n, bool *cut)
+                      struct step_trace *ret, size_t *n, size_t *left_out)
 {
     uint64_t bytes = 0;
 
@@ -288,7 +288,7 @@ static int read_steps(int dir_fd, const struct entries *entries, uint64_t max_by
 
         bytes += entries->items[i].bytes;
         if (bytes > max_bytes) {
-            *cut = true;
+            *left_out = entries->n - i;
             return 0;
         }
         r = read_step(dir_fd, entries->items[i].name, entries->items[i].bytes, &ret[*n]);
@@ -300,7 +300,7 @@ static int read_steps(int dir_fd, const struct entries *entries, uint64_t max_by
 }
 
 int trace_directory_get(const char *path, const struct trace_query *query, uint64_t max_bytes,
-                        struct step_trace **ret, size_t *n, bool *cut, struct error *error)
+                        struct step_trace **ret, size_t *n, size_t *left_out, struct error *error)
 {
     _close_ int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     struct entries entries = {0};
@@ -319,11 +319,11 @@ int trace_directory_get(const char *path, const struct trace_query *query, uint6
             qsort(entries.items, entries.n, sizeof(*entries.items), compare_starts);
     }
     steps = calloc(entries.n + 1, sizeof(*steps));
-    *cut = false;
+    *left_out = 0;
     if (!steps)
         r = -ENOMEM;
     if (r == 0)
-        r = read_steps(dir_fd, &entries, max_bytes, steps, &found, cut);
+        r = read_steps(dir_fd, &entries, max_bytes, steps, &found, left_out);
     free(entries.items);
     if (r < 0) {
         trace_directory_free(steps, found);

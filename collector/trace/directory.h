@@ -41,9 +41,10 @@ struct trace_query {
 /* Get the steps of the newest run of the job, by start; *ret is an array of *n, for
  * trace_directory_free(). No step: there are no traces of the job, or they are not this user's.
  * Files that cannot be read are left out. max_bytes: of the files; beyond it the steps that started
- * last are left out, and *cut is set. 0 or -ENOMEM, or why the directory cannot be read. */
+ * last are left out; *left_out is their number. 0 or -ENOMEM, or why the directory cannot be read.
+ */
 int trace_directory_get(const char *path, const struct trace_query *query, uint64_t max_bytes,
-                        struct step_trace **ret, size_t *n, bool *cut, struct error *error);
+                        struct step_trace **ret, size_t *n, size_t *left_out, struct error *error);
 void trace_directory_free(struct step_trace *steps, size_t n);
 
 #endif

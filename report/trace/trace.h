@@ -45,11 +45,22 @@ struct report_trace {
 /* Make *ret of a step, which must stay. */
 void report_trace_of_step(const struct step_trace *step, struct report_trace *ret);
 
-/* Write one document of n parts: OTLP in JSON, as /v1/traces of a collector accepts it; or the
- * Trace Event format, which Chrome and Perfetto open. Span by span, because a document in memory
- * would be many times as large. 0, -ENOMEM, or the errno of a write. */
-int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out);
-int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out);
+struct trace_document {
+    const struct report_trace *parts;
+    size_t n;
+    size_t left_out; /* steps of the job that are not among the parts */
+    size_t written;  /* set by the calls, also on failure: parts that were written completely */
+};
+/* Write a document: OTLP in JSON, as /v1/traces of a collector accepts it; or the Trace Event
+ * format, which Chrome and Perfetto open. Span by span, because a document in memory would be many
+ * times as large. 0, -ENOMEM, or the errno of a write. */
+int report_trace_otlp(struct trace_document *document, FILE *out);
+int report_trace_chrome(struct trace_document *document, FILE *out);
+
+/* Print a document as a text of at most this size. The last parts are left out until it fits, and
+ * counted in document->left_out. Sets *ret (malloc'd). -EFBIG: the first part alone is longer;
+ * -ENOMEM. */
+int report_trace_text(struct trace_document *document, bool chrome, size_t max_bytes, char **ret);
 
 struct trace_slice {
     size_t spans_max, number; /* of each slice; which one: from 0 */

@@ -85,16 +85,18 @@ static const struct report_trace report = {
     .host = "node1",
 };
 
-static struct json_object *written(int (*write)(const struct report_trace *, size_t, FILE *),
+static struct json_object *written(int (*write)(struct trace_document *, FILE *),
                                    const struct report_trace *what)
 {
+    struct trace_document document = {.parts = what, .n = 1};
     _free_ char *text = NULL;
     struct json_object *ret;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    assert_int_equal(write(what, 1, out), 0);
+    assert_int_equal(write(&document, out), 0);
+    assert_int_equal(document.written, 1);
     assert_int_equal(fclose(out), 0);
     ret = json_tokener_parse(text);
     assert_non_null(ret);
@@ -322,6 +324,7 @@ static void test_steps(void **state)
 {
     const struct step_trace steps[] = {step_of(STEP_BATCH, "n1"), step_of(3, "n1")};
     struct report_trace parts[2];
+    struct trace_document document = {.parts = parts, .n = 2};
     struct json_object *o;
     _free_ char *text = NULL;
     size_t size;
@@ -330,7 +333,7 @@ static void test_steps(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++)
         report_trace_of_step(&steps[i], &parts[i]);
-    assert_int_equal(report_trace_otlp(parts, 2, out), 0);
+    assert_int_equal(report_trace_otlp(&document, out), 0);
     assert_int_equal(fclose(out), 0);
     o = json_tokener_parse(text);
     assert_non_null(o);
@@ -354,6 +357,84 @@ static void test_steps(void **state)
     check_text(attribute(o, 1, "jobio.dropped_requests"), "7");
     assert_null(attribute(o, 1, "jobio.partial"));
     json_object_put(o);
+}
+
+/* Print three steps with at most this many bytes; returns how many are in the document. */
+static size_t steps_in(bool chrome, size_t max_bytes, struct json_object **ret, size_t *size)
+{
+    const struct step_trace steps[] = {step_of(STEP_BATCH, "n1"), step_of(3, "n1"),
+                                       step_of(4, "n1")};
+    struct report_trace parts[3];
+    struct trace_document document = {.parts = parts, .n = 3};
+    _free_ char *text = NULL;
+
+    for (size_t i = 0; i < 3; i++)
+        report_trace_of_step(&steps[i], &parts[i]);
+    assert_int_equal(report_trace_text(&document, chrome, max_bytes, &text), 0);
+    *size = strlen(text);
+    *ret = json_tokener_parse(text);
+    assert_non_null(*ret);
+    assert_int_equal(document.left_out, 3 - document.n);
+    return document.n;
+}
+
+static void check_left_out(struct json_object *o, bool chrome, size_t n)
+{
+    char number[24];
+    struct json_object *value = NULL;
+    const char *got;
+
+    (void)snprintf(number, sizeof(number), "%zu", n);
+    if (chrome) {
+        (void)json_object_object_get_ex(at(o, "/otherData"), "steps_left_out", &value);
+        got = json_object_get_string(value);
+    } else {
+        got = attribute(o, 0, "jobio.steps_left_out");
+    }
+    assert_int_equal(got != NULL, n != 0);
+    if (n)
+        check_text(got, number);
+}
+
+/* Whatever the limit is, the text is a document that has as many steps as fit, and their number. */
+static void test_text_of_limited_size(void **state)
+{
+    size_t all, size, fewest = 3, longest = 0;
+    struct json_object *o;
+
+    (void)state;
+    for (int chrome = 0; chrome < 2; chrome++) {
+        assert_int_equal(steps_in(chrome, SIZE_MAX, &o, &all), 3);
+        check_left_out(o, chrome, 0);
+        json_object_put(o);
+        for (size_t max = all; max > all / 2; max--) {
+            size_t n = steps_in(chrome, max, &o, &size);
+
+            assert_true(size <= max);
+            check_left_out(o, chrome, 3 - n);
+            json_object_put(o);
+            fewest = n < fewest ? n : fewest;
+            longest = n == 2 && size > longest ? size : longest;
+        }
+        assert_int_equal(steps_in(chrome, longest, &o, &size), 2);
+        json_object_put(o);
+        longest = 0;
+    }
+    assert_int_equal(fewest, 1);
+}
+
+static void test_text_of_one_long_step(void **state)
+{
+    const struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct trace_document document = {.parts = &part, .n = 1};
+    char *text = NULL;
+
+    (void)state;
+    report_trace_of_step(&step, &part);
+    assert_int_equal(report_trace_text(&document, false, 500, &text), -EFBIG);
+    assert_int_equal(report_trace_text(&document, true, 0, &text), -EFBIG);
+    assert_null(text);
 }
 
 /* All nodes and steps of a run of a job have the same trace and root; nothing else has. */
@@ -479,12 +560,19 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_otlp_parents),    cmocka_unit_test(test_otlp_times),
-        cmocka_unit_test(test_otlp_attributes), cmocka_unit_test(test_otlp_caller),
-        cmocka_unit_test(test_callers),         cmocka_unit_test(test_chrome),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_slices),          cmocka_unit_test(test_step_of_caller),
+        cmocka_unit_test(test_otlp_parents),
+        cmocka_unit_test(test_otlp_times),
+        cmocka_unit_test(test_otlp_attributes),
+        cmocka_unit_test(test_otlp_caller),
+        cmocka_unit_test(test_callers),
+        cmocka_unit_test(test_chrome),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_step_of_caller),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_text_of_limited_size),
+        cmocka_unit_test(test_text_of_one_long_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

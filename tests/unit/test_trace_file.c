@@ -181,14 +181,14 @@ static void put(const struct trace_directory *directory, const struct step_trace
 }
 
 /* The numbers of the steps, each followed by a blank. */
-static const char *found(const struct trace_query *query, uint64_t max_bytes, bool *cut)
+static const char *found(const struct trace_query *query, uint64_t max_bytes, size_t *left_out)
 {
     static char text[512];
     struct step_trace *steps;
     struct error error;
     size_t n;
 
-    assert_int_equal(trace_directory_get(path, query, max_bytes, &steps, &n, cut, &error), 0);
+    assert_int_equal(trace_directory_get(path, query, max_bytes, &steps, &n, left_out, &error), 0);
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", steps[i].step);
@@ -199,9 +199,9 @@ static const char *found(const struct trace_query *query, uint64_t max_bytes, bo
 static const char *all_of(uint32_t jobid)
 {
     const struct trace_query query = {.jobid = jobid, .uid = UINT32_MAX};
-    bool cut;
+    size_t left_out;
 
-    return found(&query, UINT64_MAX, &cut);
+    return found(&query, UINT64_MAX, &left_out);
 }
 
 static void clean(void)
@@ -217,8 +217,7 @@ static void test_query(void **state)
     const struct trace_directory directory = {path, 1 << 20, 0, false};
     struct trace_query query = {.jobid = 12, .uid = 1000};
     struct step_trace step = step_of(12, 0, 0, 1000, 90);
-    size_t size;
-    bool cut;
+    size_t size, left_out;
 
     (void)state;
     free(written(&step, &size));
@@ -231,20 +230,20 @@ static void test_query(void **state)
     step.array_job = 11;
     step.array_task = 4;
     put(&directory, &step);
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "2 1 0 "); /* by start */
-    assert_false(cut);
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "2 1 0 "); /* by start */
+    assert_int_equal(left_out, 0);
     query.is_step = true;
     query.step = 1;
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "1 ");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "1 ");
     query = (struct trace_query){.jobid = 12, .uid = 1001};
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "");
     query = (struct trace_query){.jobid = 11, .is_task = true, .task = 4, .uid = 1001};
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "7 ");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "7 ");
     query.task = 5;
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "");
     query = (struct trace_query){.jobid = 12, .uid = 1000};
-    assert_string_equal(found(&query, size, &cut), "2 ");
-    assert_true(cut);
+    assert_string_equal(found(&query, size, &left_out), "2 ");
+    assert_int_equal(left_out, 2);
     step = step_of(12, 1, 9, 1000, 1000); /* the next run */
     put(&directory, &step);
     assert_string_equal(all_of(12), "9 ");
