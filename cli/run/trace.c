@@ -60,7 +60,7 @@ static int identity_make(struct trace_identity *ret, struct error *error)
     memcpy(ret->trace, bytes, sizeof(ret->trace));
     memcpy(&ret->ids, bytes + sizeof(ret->trace), sizeof(ret->ids));
     ret->trace[0] |= 1; /* not all 0 */
-    ret->ids |= 1;
+    ret->ids &= TRACE_IDS_MASK;
     if (caller)
         (void)trace_identity_parse(caller, ret);
     return 0;

@@ -12,7 +12,7 @@
 #define KIND_INTERNAL 1
 #define STATUS_ERROR 2
 
-/* The lower half of the id of a span. */
+/* The number of a span: its id is this plus trace_identity.ids. */
 #define ROOT_ID 1
 
 struct writer {
@@ -82,6 +82,11 @@ static void format_hex(const uint8_t *bytes, size_t n, char *ret)
         (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 }
 
+static void format_id(const struct trace_identity *identity, uint32_t number, char ret[17])
+{
+    (void)snprintf(ret, 17, "%016" PRIx64, identity->ids + number);
+}
+
 /* Print a text and the document, which is released. */
 static int print(struct writer *writer, const char *before, struct json_object *document)
 {
@@ -107,7 +112,7 @@ static void put_parent(struct tree *t, struct json_object *o, const struct write
     if (is_root && !identity->has_parent)
         return;
     if (node->parent)
-        (void)snprintf(id, sizeof(id), "%08x%08x", identity->ids, node->parent);
+        format_id(identity, node->parent, id);
     else
         format_hex(is_root ? identity->parent : identity->job, 8, id);
     tree_put_text(t, o, "parentSpanId", id);
@@ -122,7 +127,7 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
     int r;
 
     if (node->id)
-        (void)snprintf(id, sizeof(id), "%08x%08x", report->identity.ids, node->id);
+        format_id(&report->identity, node->id, id);
     else
         format_hex(report->identity.job, sizeof(report->identity.job), id);
     tree_put_text(t, o, "traceId", writer->trace);

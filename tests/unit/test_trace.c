@@ -81,7 +81,7 @@ static struct job_account job = {.start_ns = 1000000000000000010, .end_ns = 1000
 static const struct report_trace report = {
     .trace = &trace,
     .job = &job,
-    .identity = {.trace = {0xab, [15] = 1}, .ids = 0x12345678},
+    .identity = {.trace = {0xab, [15] = 1}, .ids = 0x1234567800000000},
     .host = "node1",
 };
 
@@ -523,6 +523,67 @@ static void test_identities(void **state)
     assert_false(trace_identity_of_step(&other).has_parent);
 }
 
+#define CALLER "00-4bf92f3577b34da6a3ce929d0e0e4736-"
+
+/* The steps of one job may have different parents in the same trace: srun in a loop whose rounds
+ * are spans of the caller. */
+static void test_two_parents(void **state)
+{
+    struct step_trace steps[] = {step_of(3, "n1"), step_of(4, "n1")};
+    struct report_trace parts[2];
+    struct trace_document document = {.parts = parts, .n = 2};
+    _free_ char *text = NULL;
+    struct json_object *o;
+
+    (void)state;
+    steps[0].caller = (char *)CALLER "00f067aa0ba902b7-01";
+    steps[1].caller = (char *)CALLER "00f067aa0ba902b8-01";
+    for (size_t i = 0; i < 2; i++)
+        report_trace_of_step(&steps[i], &parts[i]);
+    assert_int_equal(report_trace_text(&document, false, SIZE_MAX, &text), 0);
+    o = json_tokener_parse(text);
+    assert_non_null(o);
+    check_text(text_of(o, FIRST "/0/parentSpanId"), "00f067aa0ba902b7");
+    check_text(text_of(o, SECOND "/0/parentSpanId"), "00f067aa0ba902b8");
+    check_text(text_of(o, SECOND "/0/name"), "job 12");
+    check_text(text_of(o, SECOND "/1/parentSpanId"), text_of(o, SECOND "/0/spanId"));
+    assert_string_not_equal(text_of(o, SECOND "/0/spanId"), text_of(o, FIRST "/0/spanId"));
+    json_object_put(o);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* An array of jobs that is submitted in a span: all of its tasks are in one trace. */
+static void test_ids_of_many_jobs(void **state)
+{
+    enum { JOBS = 200000, SPANS_OF_STEP = 250000 };
+    _free_ uint64_t *ids = malloc(2 * JOBS * sizeof(*ids));
+
+    (void)state;
+    assert_non_null(ids);
+    for (uint32_t i = 0; i < JOBS; i++) {
+        struct step_trace step = step_of(3, "n1");
+        struct trace_identity identity;
+
+        step.jobid = 1000 + i;
+        step.caller = (char *)CALLER "00f067aa0ba902b7-01";
+        identity = trace_identity_of_step(&step);
+        ids[2 * i] = identity.ids;
+        ids[2 * i + 1] = 0;
+        for (size_t byte = 0; byte < sizeof(identity.job); byte++)
+            ids[2 * i + 1] = ids[2 * i + 1] << 8 | identity.job[byte];
+        assert_true(ids[2 * i] && ids[2 * i] < UINT64_MAX - UINT32_MAX);
+    }
+    qsort(ids, 2 * JOBS, sizeof(*ids), compare_ids);
+    for (size_t i = 1; i < 2 * JOBS; i++)
+        assert_true(ids[i] - ids[i - 1] > SPANS_OF_STEP);
+}
+
 static void test_step_of_caller(void **state)
 {
     struct step_trace step = step_of(3, "n1");
@@ -573,6 +634,8 @@ int main(void)
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_text_of_limited_size),
         cmocka_unit_test(test_text_of_one_long_step),
+        cmocka_unit_test(test_two_parents),
+        cmocka_unit_test(test_ids_of_many_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
