@@ -290,6 +290,103 @@ static void test_room(void **state)
     clean();
 }
 
+static void put_of(const struct trace_directory *directory, uint32_t step, uint32_t uid,
+                   uint64_t age_ns)
+{
+    const struct step_trace trace = step_of(12, 0, step, uid, 90 + step);
+    char name[64];
+
+    put(directory, &trace);
+    snprintf(name, sizeof(name), "12.0.4294967294.%u.%u", step, 90 + step);
+    set_age(name, age_ns);
+}
+
+/* One user has an old trace, the other one six younger ones. */
+static void test_fair_share(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 0, 0, false};
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    directory.max_bytes = 7 * size;
+    put_of(&directory, 0, 1000, 9 * NS_PER_MINUTE);
+    for (uint32_t i = 1; i <= 6; i++)
+        put_of(&directory, i, 1001, (8 - i) * NS_PER_MINUTE);
+    assert_string_equal(all_of(12), "0 1 2 3 4 5 6 ");
+    put_of(&directory, 7, 1001, 0);
+    assert_string_equal(all_of(12), "0 2 3 4 5 6 7 ");
+    put_of(&directory, 8, 1002, 0);
+    assert_string_equal(all_of(12), "0 3 4 5 6 7 8 ");
+    directory.max_bytes = 2 * size; /* less than one of each */
+    put_of(&directory, 9, 1002, 0);
+    assert_string_equal(all_of(12), "7 9 ");
+    clean();
+}
+
+/* A file that is not a trace has an age and a size, too. */
+static void test_share_of_strange_files(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 0, 0, false};
+    char file[64];
+    FILE *out;
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    directory.max_bytes = 4 * size + 1;
+    put_of(&directory, 0, 1000, NS_PER_MINUTE);
+    snprintf(file, sizeof(file), "%s/strange", path);
+    out = fopen(file, "we");
+    assert_non_null(out);
+    for (size_t i = 0; i < 2 * size + 1; i++)
+        fputc('x', out);
+    assert_int_equal(fclose(out), 0);
+    put_of(&directory, 1, 1000, 0);
+    assert_int_equal(access(file, F_OK), 0);
+    put_of(&directory, 2, 1001, 0);
+    assert_int_equal(access(file, F_OK), -1);
+    assert_string_equal(all_of(12), "0 1 2 ");
+    clean();
+}
+
+static void sweep(const struct trace_directory *directory, uint64_t wanted)
+{
+    struct error error = {""};
+
+    if (trace_directory_sweep(directory, &undelivered, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(undelivered, wanted);
+}
+
+static void test_sweep(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 1 << 20, NS_PER_HOUR, false};
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    sweep(&directory, 0); /* there is no directory */
+    put_of(&directory, 0, 1000, 0);
+    put_of(&directory, 1, 1000, 0);
+    put_of(&directory, 2, 1001, NS_PER_MINUTE);
+    set_age("12.0.4294967294.0.90", 2 * NS_PER_HOUR);
+    sweep(&directory, 0);
+    assert_string_equal(all_of(12), "1 2 ");
+    directory.deliver = true;
+    put(&directory, &step);
+    set_age("12.0.4294967294.0.90" TRACE_UNDELIVERED, 2 * NS_PER_HOUR);
+    sweep(&directory, 1);
+    assert_string_equal(all_of(12), "1 2 ");
+    directory.max_bytes = size; /* keep_size was lowered */
+    sweep(&directory, 0);
+    assert_string_equal(all_of(12), "1 ");
+    clean();
+}
+
 /* --- the outbox ------------------------------------------------------------------------------- */
 
 /* A trace of job 12 that is older than those that are put later. */
@@ -430,6 +527,9 @@ int main(void)
         cmocka_unit_test(test_bad_file),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_fair_share),
+        cmocka_unit_test(test_share_of_strange_files),
+        cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_outbox),
         cmocka_unit_test(test_outbox_after_restart),
         cmocka_unit_test(test_undelivered_without_room),
