@@ -451,7 +451,10 @@ static void test_outbox(void **state)
     put_undelivered(1, 2 * NS_PER_MINUTE);
     check_waiting(outbox, 2);
     check_next(outbox, 0, "12.0.4294967294.1.", 0, &first);
-    trace_outbox_set_parts(outbox, first, 2);
+    trace_outbox_set_parts(outbox, first, 7, 4);
+    assert_int_equal(trace_outbox_spans(outbox, first), 4);
+    assert_int_equal(trace_outbox_spans(outbox, first + 1), 3);
+    assert_int_equal(trace_outbox_spans(outbox, first + 2), 0);
     check_next(outbox, first, "12.0.4294967294.1.", 1, &second);
     check_next(outbox, second, "12.0.4294967294.2.", 0, &third);
     check_none(outbox, third);
@@ -485,7 +488,7 @@ static void test_outbox_after_restart(void **state)
     put_undelivered(1, NS_PER_MINUTE);
     put_undelivered(2, 0);
     check_next(outbox, 0, "12.0.4294967294.1.", 0, &id);
-    trace_outbox_set_parts(outbox, id, 2);
+    trace_outbox_set_parts(outbox, id, 8, 4);
     settle(outbox, id);
     trace_outbox_destroy(outbox);
     outbox = trace_outbox_create(path);
