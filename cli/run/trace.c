@@ -15,7 +15,7 @@
 
 static const struct format {
     const char *name;
-    int (*write)(const struct report_trace *parts, size_t n, FILE *out);
+    int (*write)(struct trace_document *document, FILE *out);
 } formats[] = {{"otlp", report_trace_otlp}, {"chrome", report_trace_chrome}};
 
 static const struct format *find_format(const char *name)
@@ -60,7 +60,7 @@ static int identity_make(struct trace_identity *ret, struct error *error)
     memcpy(ret->trace, bytes, sizeof(ret->trace));
     memcpy(&ret->ids, bytes + sizeof(ret->trace), sizeof(ret->ids));
     ret->trace[0] |= 1; /* not all 0 */
-    ret->ids |= 1;
+    ret->ids &= TRACE_IDS_MASK;
     if (caller)
         (void)trace_identity_parse(caller, ret);
     return 0;
@@ -71,11 +71,12 @@ int run_trace_write(struct run_trace *trace, const struct trace *spans,
 {
     _free_ char *host = node_name(NULL);
     struct report_trace report = {.trace = spans, .job = job, .host = host};
+    struct trace_document document = {.parts = &report, .n = 1};
     int rc = identity_make(&report.identity, error);
 
     if (rc < 0)
         return rc;
-    rc = find_format(trace->format)->write(&report, 1, trace->out);
+    rc = find_format(trace->format)->write(&document, trace->out);
     if (fclose(TAKE_PTR(trace->out)) != 0 && rc == 0)
         rc = -errno;
     return rc < 0 ? error_errno(error, rc, "write the trace to \"%s\"", trace->path) : 0;

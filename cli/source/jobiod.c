@@ -65,16 +65,25 @@ static int ask_here(const struct cli *cli, struct message *m, unsigned timeout_m
     return 0;
 }
 
-int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
-               struct error *error)
+/* cut: what the user reads if the answer is incomplete. */
+static int ask(const struct cli *cli, struct message *m, unsigned timeout_ms, const char *cut,
+               char **ret, struct error *error)
 {
     int rc = cli->remote.url
                  ? remote_ask(cli->remote.url, cli->remote.munge_socket, m, timeout_ms, ret, error)
                  : ask_here(cli, m, timeout_ms, ret, error);
 
     if (rc == 0 && message_get(m, "CUT"))
-        output_error("the answer was too long and has been cut: choose a shorter time or a limit");
+        output_error("%s", cut);
     return rc;
+}
+
+int jobiod_ask(const struct cli *cli, struct message *m, unsigned timeout_ms, char **ret,
+               struct error *error)
+{
+    return ask(cli, m, timeout_ms,
+               "the answer was too long and has been cut: choose a shorter time or a limit", ret,
+               error);
 }
 
 int jobiod_ask_json(const struct cli *cli, struct message *m, unsigned timeout_ms,
@@ -127,7 +136,10 @@ int jobiod_trace(const struct cli *cli, const struct jobid *id, const char *form
         (void)message_put_u64(&m, "STEP", id->step);
     if (format)
         (void)message_put(&m, "FORMAT", format);
-    return jobiod_ask(cli, &m, TRACE_MS, ret, error);
+    return ask(cli, &m, TRACE_MS,
+               "the trace would be too long: the steps that started last are left out; give one of "
+               "them, as in \"jobio trace 123.4\"",
+               ret, error);
 }
 
 int jobiod_retire(const struct cli *cli, char **ret, struct error *error)

@@ -235,6 +235,7 @@ static void put_traces(struct self_metrics *self, const struct self_metrics_sour
     put_requests(self, TRACE_SINK, trace_sink_queue(sources->traces));
     put(self, TRACE_SPANS, "accepted", (double)counts.delivered);
     put(self, TRACE_SPANS, "rejected", (double)counts.rejected);
+    put(self, TRACE_SPANS, "refused", (double)counts.refused);
 }
 
 static void put_store(struct self_metrics *self, const struct self_metrics_sources *sources,

@@ -24,10 +24,15 @@ static struct step_batch *create_batch(size_t items)
     return NULL;
 }
 
+/* That of the step and those of its processes, too. */
+static size_t count_spans(const struct step_trace *step)
+{
+    return 1 + step->trace.n_processes + step->trace.n_spans;
+}
+
 static size_t slice_size(const struct step_trace *step, size_t spans_max)
 {
-    size_t all = 1 + step->trace.n_processes + step->trace.n_spans;
-    size_t least = (all + TRACE_PARTS_MAX - 1) / TRACE_PARTS_MAX;
+    size_t least = (count_spans(step) + TRACE_PARTS_MAX - 1) / TRACE_PARTS_MAX;
 
     return spans_max < least ? least : spans_max;
 }
@@ -58,7 +63,7 @@ static int fill(const struct step_trace *step, const struct trace_part *part,
         r = gzip_compress(batch->text, batch->size, &batch->body, &batch->body_size);
     if (r < 0)
         return r;
-    trace_outbox_set_parts(outbox, part->id, (unsigned)slice.n_slices);
+    trace_outbox_set_parts(outbox, part->id, count_spans(step), slice.spans_max);
     batch->items[0] = (struct step_item){.id = part->id,
                                          .end = batch->size,
                                          .rows = (unsigned)slice.n_spans,

@@ -11,15 +11,18 @@
 #include "common/cleanup.h"
 #include "report/trace/trace.h"
 
-/* Of the files that an answer is made of: its text is about 8 times as long, 25 times at most. */
+/* Of the files that an answer is made of. Its text is about 8 times as long, but 25 times if the
+ * names of mounts are long and need escapes: so both are limited. */
 #define FILES_MAX (8 << 20)
+#define TEXT_MAX (64 << 20)
 
 struct trace_answer {
     struct request *request;
     struct trace_query query;
     bool chrome;
-    char *path; /* owned; of the directory */
-    char *text; /* owned */
+    char *path;      /* owned; of the directory */
+    char *text;      /* owned */
+    size_t left_out; /* steps */
 };
 
 static void answer_free(struct trace_answer *answer)
@@ -31,27 +34,35 @@ static void answer_free(struct trace_answer *answer)
 
 /* --- on the thread of the query --------------------------------------------------------------- */
 
-static int print_parts(struct trace_answer *answer, const struct step_trace *steps, size_t n,
-                       FILE *out)
+static int print_steps(struct trace_answer *answer, const struct step_trace *steps, size_t n)
 {
     _free_ struct report_trace *parts = calloc(n, sizeof(*parts));
+    struct trace_document document = {.parts = parts, .n = n, .left_out = answer->left_out};
+    int r;
 
     if (!parts)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         report_trace_of_step(&steps[i], &parts[i]);
-    return answer->chrome ? report_trace_chrome(parts, n, out) : report_trace_otlp(parts, n, out);
+    r = report_trace_text(&document, answer->chrome, TEXT_MAX, &answer->text);
+    answer->left_out = document.left_out;
+    return r;
 }
 
-static int print_steps(struct trace_answer *answer, const struct step_trace *steps, size_t n)
+static int print(struct trace_answer *answer, const struct step_trace *steps, size_t n,
+                 struct error *error)
 {
-    size_t size;
-    FILE *out = open_memstream(&answer->text, &size);
-    int r = out ? print_parts(answer, steps, n, out) : -ENOMEM;
+    int r;
 
-    if (out && fclose(out) != 0 && r == 0)
-        r = -ENOMEM;
-    return r;
+    if (!n && !answer->left_out)
+        return error_set(error, -ENOENT,
+                         "this node has no trace of an ended step of it (sbatch --io-trace)");
+    r = n ? print_steps(answer, steps, n) : -EFBIG;
+    if (r == -EFBIG)
+        return error_set(error, -EMSGSIZE,
+                         "the trace of one step is longer than an answer may be (%d MiB)%s",
+                         TEXT_MAX >> 20, answer->chrome ? "" : ": --format chrome is shorter");
+    return error_set(error, r, "out of memory for the answer");
 }
 
 static int run(struct store *reader, void *arg, struct error *error)
@@ -59,22 +70,13 @@ static int run(struct store *reader, void *arg, struct error *error)
     struct trace_answer *answer = arg;
     struct step_trace *steps;
     size_t n;
-    bool cut;
-    int r = trace_directory_get(answer->path, &answer->query, FILES_MAX, &steps, &n, &cut, error);
+    int r = trace_directory_get(answer->path, &answer->query, FILES_MAX, &steps, &n,
+                                &answer->left_out, error);
 
     (void)reader;
     if (r < 0)
         return r;
-    if (cut)
-        r = error_set(error, -EMSGSIZE,
-                      "its traces are too long for one answer: name a step, as "
-                      "in \"%u.0\"",
-                      answer->query.jobid);
-    else if (!n)
-        r = error_set(error, -ENOENT,
-                      "this node has no trace of an ended step of it (sbatch --io-trace)");
-    else if (print_steps(answer, steps, n) < 0)
-        r = error_set(error, -ENOMEM, "out of memory for the answer");
+    r = print(answer, steps, n, error);
     trace_directory_free(steps, n);
     return r;
 }
@@ -88,7 +90,7 @@ static void on_answered(int result, const struct error *error, void *arg)
     if (result < 0)
         request_error(answer->request, "%s", error->text);
     else
-        request_text(answer->request, TAKE_PTR(answer->text), false);
+        request_text(answer->request, TAKE_PTR(answer->text), answer->left_out > 0);
     answer_free(answer);
 }
 

@@ -25,9 +25,9 @@ struct trace_sink {
     struct query *query;      /* borrowed, as is the writer */
     struct writer *writer;
     struct otlp_answers answers;
-    uint64_t sent;       /* spans */
-    uint64_t unreadable; /* traces */
-    unsigned last_rows;  /* spans of the part that was read last, which alone can be under way */
+    uint64_t sent, refused; /* spans */
+    uint64_t unreadable;    /* traces */
+    unsigned last_rows;     /* spans of the part that was read last, which alone can be under way */
 };
 
 /* --- reading, on the thread of the query ------------------------------------------------------ */
@@ -138,6 +138,7 @@ static void on_refused(int64_t id, const char *why, void *arg)
 {
     struct trace_sink *sink = arg;
 
+    sink->refused += trace_outbox_spans(sink->outbox, id);
     log_limited("trace-refused", 60, "traces: a request was refused and is not repeated: %s", why);
     settle(sink, &id, 1);
 }
@@ -274,6 +275,7 @@ void trace_sink_counts(const struct trace_sink *sink, struct trace_sink_counts *
     if (sink)
         *ret = (struct trace_sink_counts){.delivered = sink->sent - sink->answers.rejected,
                                           .rejected = sink->answers.rejected,
+                                          .refused = sink->refused,
                                           .unreadable = sink->unreadable};
 }
 
@@ -289,6 +291,7 @@ struct json_object *trace_sink_status(const struct trace_sink *sink, struct tree
     json_object_object_del(status, "rows");
     tree_put_u64(tree, status, "spans", counts.delivered);
     tree_put_u64(tree, status, "rejected", counts.rejected);
+    tree_put_u64(tree, status, "refused", counts.refused);
     if (*sink->answers.message)
         tree_put_text(tree, status, "last_message", sink->answers.message);
     return status;

@@ -44,11 +44,12 @@ const struct trace_outbox *trace_sink_outbox(const struct trace_sink *sink);
 struct trace_sink_counts {
     uint64_t delivered,
         rejected;        /* spans: taken; not taken of a request that was (partial success) */
+    uint64_t refused;    /* spans of requests that were refused and are not repeated */
     uint64_t unreadable; /* traces */
 };
 void trace_sink_counts(const struct trace_sink *sink, struct trace_sink_counts *ret);
-/* For `jobio status`: as step_queue_status(), with "spans", "rejected" and "last_message" instead
- * of "steps" and "rows". The caller puts it; NULL on out-of-memory. */
+/* For `jobio status`: as step_queue_status(), with "spans", "rejected", "refused" (spans, too) and
+ * "last_message" instead of "steps" and "rows". The caller puts it; NULL on out-of-memory. */
 struct json_object *trace_sink_status(const struct trace_sink *sink, struct tree *tree);
 
 #endif

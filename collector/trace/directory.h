@@ -21,11 +21,15 @@ struct trace_directory {
 #define TRACE_UNDELIVERED ".undelivered"
 bool trace_name_is_undelivered(const char *name);
 
-/* Write the trace of a step. It replaces that of the same step. The oldest ones are removed until
- * there is room; -ENOSPC: there is not enough for this one alone. *undelivered: how many of those
- * that were removed had not been delivered; set also on failure. */
+/* Write the trace of a step. It replaces that of the same step. What is too old is removed; then
+ * the oldest of the user who has the most bytes, until there is room; -ENOSPC: there is not enough
+ * for this one alone. *undelivered: how many of those that were removed had not been delivered; set
+ * also on failure. */
 int trace_directory_put(const struct trace_directory *directory, const struct step_trace *step,
                         uint64_t *undelivered, struct error *error);
+/* Remove the same without a new trace. No directory: there is nothing to remove. */
+int trace_directory_sweep(const struct trace_directory *directory, uint64_t *undelivered,
+                          struct error *error);
 /* Read one file into the empty *ret. -ENOENT: it is not there; -EBADMSG: it is not a trace;
  * -ENOMEM, or why it cannot be read. */
 int trace_directory_read(const char *path, const char *name, struct step_trace *ret);
@@ -41,9 +45,10 @@ struct trace_query {
 /* Get the steps of the newest run of the job, by start; *ret is an array of *n, for
  * trace_directory_free(). No step: there are no traces of the job, or they are not this user's.
  * Files that cannot be read are left out. max_bytes: of the files; beyond it the steps that started
- * last are left out, and *cut is set. 0 or -ENOMEM, or why the directory cannot be read. */
+ * last are left out; *left_out is their number. 0 or -ENOMEM, or why the directory cannot be read.
+ */
 int trace_directory_get(const char *path, const struct trace_query *query, uint64_t max_bytes,
-                        struct step_trace **ret, size_t *n, bool *cut, struct error *error);
+                        struct step_trace **ret, size_t *n, size_t *left_out, struct error *error);
 void trace_directory_free(struct step_trace *steps, size_t n);
 
 #endif

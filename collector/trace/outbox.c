@@ -19,6 +19,7 @@ struct waiting {
     int64_t first_id; /* of its parts; 0: not given yet */
     uint64_t settled; /* a bit each part */
     unsigned n_parts;
+    size_t spans, spans_max; /* of all parts; of each but the last one */
 };
 
 struct trace_outbox {
@@ -232,15 +233,44 @@ int trace_outbox_next(struct trace_outbox *outbox, int64_t after, struct trace_p
     return item ? 1 : r;
 }
 
-void trace_outbox_set_parts(struct trace_outbox *outbox, int64_t id, unsigned n)
+static void set_parts(struct waiting *item, size_t spans, size_t spans_max)
+{
+    size_t n = (spans + spans_max - 1) / spans_max;
+
+    item->n_parts = n < TRACE_PARTS_MAX ? (unsigned)n : TRACE_PARTS_MAX;
+    item->spans = spans;
+    item->spans_max = spans_max;
+}
+
+void trace_outbox_set_parts(struct trace_outbox *outbox, int64_t id, size_t spans, size_t spans_max)
 {
     struct waiting *item;
 
     (void)pthread_mutex_lock(&outbox->mutex);
     item = find_trace(outbox, id);
     if (item)
-        item->n_parts = n < TRACE_PARTS_MAX ? n : TRACE_PARTS_MAX;
+        set_parts(item, spans, spans_max);
     (void)pthread_mutex_unlock(&outbox->mutex);
+}
+
+static size_t spans_of(const struct waiting *item, int64_t id)
+{
+    size_t before = (size_t)(id - item->first_id) * item->spans_max;
+    size_t left = item->spans > before ? item->spans - before : 0;
+
+    return left < item->spans_max ? left : item->spans_max;
+}
+
+size_t trace_outbox_spans(struct trace_outbox *outbox, int64_t id)
+{
+    const struct waiting *item;
+    size_t n;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    item = find_trace(outbox, id);
+    n = item ? spans_of(item, id) : 0;
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    return n;
 }
 
 /* Takes the trace from the list, also if its file cannot be renamed: the next look finds it again.

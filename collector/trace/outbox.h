@@ -33,8 +33,12 @@ const char *trace_outbox_path(const struct trace_outbox *outbox);
  * why the directory cannot be read. */
 int trace_outbox_next(struct trace_outbox *outbox, int64_t after, struct trace_part *ret,
                       struct error *error);
-/* The trace of this part has so many; until then it has one. */
-void trace_outbox_set_parts(struct trace_outbox *outbox, int64_t id, unsigned n);
+/* The trace of this part has so many spans, and each part but the last one has spans_max of them;
+ * until then it has one part. */
+void trace_outbox_set_parts(struct trace_outbox *outbox, int64_t id, size_t spans,
+                            size_t spans_max);
+/* Returns the number of spans of a part that is not settled; 0: unknown. */
+size_t trace_outbox_spans(struct trace_outbox *outbox, int64_t id);
 /* These parts are delivered, or never will be. 0, or why the file cannot be renamed; then the part
  * is to be delivered again. */
 int trace_outbox_settle(struct trace_outbox *outbox, const int64_t *ids, size_t n,

@@ -33,7 +33,7 @@ struct tracker_hooks {
 struct tracker_options {
     const char *cluster, *node;
     const char *runtime_dir; /* the parent of steps/ and jobs/ */
-    const char *state_dir;   /* with traces: the parent of traces/ */
+    const char *state_dir;   /* the parent of traces/; NULL: no step is traced */
     uint64_t interval_ns;
     uint64_t drop_gap_ns; /* between two passes that drop counters */
     uint64_t rows_ns;     /* between two provisional rows of a running step, at least interval_ns */

@@ -11,6 +11,7 @@
 #include "collector/trace/tracer.h"
 #include "collector/track/tracker_state.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 static void log_failure(struct step *step, const char *why)
 {
@@ -82,6 +83,51 @@ static void on_put(int result, const struct error *error, void *arg)
         tracker_log(tracker, LOG_LEVEL_ERROR, "the trace of job %u is lost: %s", ended->trace.jobid,
                     error->text);
 }
+
+/* --- retention -------------------------------------------------------------------------------- */
+
+#define SWEEP_INTERVAL (10 * NS_PER_MINUTE)
+
+struct sweep {
+    struct tracker *tracker;
+    uint64_t undelivered;
+};
+
+static int run_sweep(struct store *store, void *arg, struct error *error)
+{
+    struct sweep *sweep = arg;
+
+    (void)store;
+    return trace_directory_sweep(&sweep->tracker->traces, &sweep->undelivered, error);
+}
+
+static void on_swept(int result, const struct error *error, void *arg)
+{
+    _free_ struct sweep *sweep = arg;
+
+    sweep->tracker->traces_undelivered += sweep->undelivered;
+    if (result < 0 && log_allowed("trace-sweep", 3600, NULL))
+        tracker_log(sweep->tracker, LOG_LEVEL_WARNING, "traces: %s", error->text);
+}
+
+void step_traces_sweep(struct tracker *tracker)
+{
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    struct sweep *sweep;
+
+    if (!tracker->traces.path || !tracker->writer ||
+        (tracker->traces_swept_ns && now - tracker->traces_swept_ns < SWEEP_INTERVAL))
+        return;
+    tracker->traces_swept_ns = now;
+    sweep = calloc(1, sizeof(*sweep));
+    if (!sweep)
+        return;
+    sweep->tracker = tracker;
+    if (writer_submit(tracker->writer, false, run_sweep, on_swept, sweep) < 0)
+        free(sweep); /* the next one does it */
+}
+
+/* --- the end of a step ------------------------------------------------------------------------ */
 
 /* The user chooses the names of mounts in a namespace of the job, and each span repeats one. */
 #define MOUNT_BYTES 128

@@ -7,9 +7,13 @@
 
 #include "collector/track/step.h"
 
+struct tracker;
+
 /* Trace the step if its user wants it and this node allows it. partial: its programs may already
  * run. A failure is logged: the step is counted, but has no trace. */
 void step_trace_start(struct step *step, bool partial);
+/* At times, have the writer remove traces that are too old, also if no step is traced. */
+void step_traces_sweep(struct tracker *tracker);
 /* The step has ended, and its account is final: hand its trace to the writer, which puts it into
  * the directory. */
 void step_trace_end(struct step *step);

@@ -21,6 +21,7 @@
 #include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
 #include "collector/track/step_mpi.h"
+#include "collector/track/step_trace.h"
 #include "collector/trace/tracer.h"
 #include "collector/track/stored_steps.h"
 #include "collector/track/untagged.h"
@@ -77,12 +78,14 @@ DEFINE_CLEANUP(struct tracker, tracker_destroy)
 static int create_tracer(struct tracker *tracker, const struct tracker_options *options,
                          struct error *error)
 {
-    if (!options->traces)
+    if (!options->state_dir)
         return 0;
     tracker->traces = options->trace_directory;
     tracker->traces.path = text_format("%s/traces", options->state_dir);
     if (!tracker->traces.path)
         return error_set(error, -ENOMEM, "no memory for the tracker");
+    if (!options->traces) /* those of earlier steps are swept */
+        return 0;
     return tracer_create(&tracker->tracer, options->probe, &options->trace_limits, error);
 }
 
@@ -326,6 +329,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     /* Find the steps that have ended before the reading, so that it is the last one for all. */
     step_files_scan(tracker);
     job_files_sweep(tracker);
+    step_traces_sweep(tracker);
     for (size_t i = 0; i < tracker->jobs.n; i++)
         if (!tracker->jobs.items[i]->over)
             job_end_gone_steps(tracker->jobs.items[i]);

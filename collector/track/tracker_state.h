@@ -49,6 +49,7 @@ struct tracker {
     bool sweep_due;                /* a step was dropped after the last sweep of the maps */
     unsigned ticks_since_sweep;
     uint64_t jobs_swept_ns;     /* the last sweep of the files in jobs/ */
+    uint64_t traces_swept_ns;   /* the same of traces/ */
     struct folded_marks *marks; /* of aggregated steps whose counters have yet to go */
     char *missed;               /* owned: sampler_missed() as last handed to the writer */
 };

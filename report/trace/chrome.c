@@ -108,37 +108,44 @@ static int write_part(struct writer *writer)
     return r;
 }
 
-static int write_tail(const struct writer *writer, const struct report_trace *parts, size_t n)
+static int write_tail(const struct writer *writer, const struct trace_document *document)
 {
     uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0, unread = 0;
+    char left_out[48] = "";
     int r;
 
-    for (size_t i = 0; i < n; i++) {
-        unread += trace_unread(parts[i].trace);
+    for (size_t i = 0; i < document->n; i++) {
+        const struct trace *trace = document->parts[i].trace;
+
+        unread += trace_unread(trace);
         for (int kind = 0; kind < SPAN_KINDS; kind++) {
-            add_saturating(&dropped[kind], trace_dropped(parts[i].trace, kind));
-            add_saturating(&unseen, parts[i].trace->left_out.overflow[kind]);
+            add_saturating(&dropped[kind], trace_dropped(trace, kind));
+            add_saturating(&unseen, trace->left_out.overflow[kind]);
         }
     }
+    if (document->left_out)
+        (void)snprintf(left_out, sizeof(left_out), ",\"steps_left_out\":%zu", document->left_out);
     r = fprintf(writer->out,
                 "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
                 "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
-                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "}}\n",
-                writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen, unread);
+                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "%s}}\n",
+                writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen, unread,
+                left_out);
     return r < 0 ? -errno : 0;
 }
 
 /* No span of a part is before it. */
-static int find_start(const struct report_trace *parts, size_t n, uint64_t *ret)
+static int find_start(const struct trace_document *document, uint64_t *ret)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < document->n; i++) {
+        const struct report_trace *part = &document->parts[i];
         struct trace_arrangement arrangement;
-        int r = trace_arrange(&parts[i], &arrangement);
+        int r = trace_arrange(part, &arrangement);
         uint64_t start_ns;
 
         if (r < 0)
             return r;
-        start_ns = parts[i].trace->real_ns + arrangement.all.start_ns;
+        start_ns = part->trace->real_ns + arrangement.all.start_ns;
         if (!i || start_ns < *ret)
             *ret = start_ns;
         trace_arrangement_clear(&arrangement);
@@ -146,16 +153,18 @@ static int find_start(const struct report_trace *parts, size_t n, uint64_t *ret)
     return 0;
 }
 
-int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out)
+int report_trace_chrome(struct trace_document *document, FILE *out)
 {
     struct writer writer = {.out = out};
-    int r = find_start(parts, n, &writer.start_ns);
+    int r = find_start(document, &writer.start_ns);
 
+    document->written = 0;
     if (r == 0 && fputs("{\"traceEvents\":[", out) < 0)
         r = -errno;
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        writer.report = &parts[i];
+    while (r == 0 && document->written < document->n) {
+        writer.report = &document->parts[document->written];
         r = write_part(&writer);
+        document->written += r == 0;
     }
-    return r < 0 ? r : write_tail(&writer, parts, n);
+    return r < 0 ? r : write_tail(&writer, document);
 }

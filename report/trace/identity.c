@@ -113,10 +113,10 @@ struct trace_identity trace_identity_of_step(const struct step_trace *step)
     if (step->caller)
         (void)trace_identity_parse(step->caller, &identity);
     hash = hash_add(hash_job(3, step), identity.trace, sizeof(identity.trace));
+    hash = hash_add(hash, identity.parent, sizeof(identity.parent));
     put_bytes(hash_end(hash), identity.job);
     hash = hash_u64(hash, (uint64_t)step->het << 32 | step->step);
-    identity.ids = (uint32_t)hash_end(hash_text(hash, step->node));
-    identity.ids = identity.ids ? identity.ids : 1;
+    identity.ids = hash_end(hash_text(hash, step->node)) & TRACE_IDS_MASK;
     return identity;
 }
 

@@ -12,12 +12,12 @@
 #define KIND_INTERNAL 1
 #define STATUS_ERROR 2
 
-/* The lower half of the id of a span. */
+/* The number of a span: its id is this plus trace_identity.ids. */
 #define ROOT_ID 1
 
 struct writer {
-    const struct report_trace *parts, *report; /* report: the one that is being written */
-    size_t n_parts;
+    const struct trace_document *document;
+    const struct report_trace *report; /* the part that is being written */
     struct trace_arrangement arrangement;
     char trace[33];
     FILE *out;
@@ -82,6 +82,11 @@ static void format_hex(const uint8_t *bytes, size_t n, char *ret)
         (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 }
 
+static void format_id(const struct trace_identity *identity, uint32_t number, char ret[17])
+{
+    (void)snprintf(ret, 17, "%016" PRIx64, identity->ids + number);
+}
+
 /* Print a text and the document, which is released. */
 static int print(struct writer *writer, const char *before, struct json_object *document)
 {
@@ -107,7 +112,7 @@ static void put_parent(struct tree *t, struct json_object *o, const struct write
     if (is_root && !identity->has_parent)
         return;
     if (node->parent)
-        (void)snprintf(id, sizeof(id), "%08x%08x", identity->ids, node->parent);
+        format_id(identity, node->parent, id);
     else
         format_hex(is_root ? identity->parent : identity->job, 8, id);
     tree_put_text(t, o, "parentSpanId", id);
@@ -122,7 +127,7 @@ static int write_node(struct writer *writer, struct tree *t, const struct node *
     int r;
 
     if (node->id)
-        (void)snprintf(id, sizeof(id), "%08x%08x", report->identity.ids, node->id);
+        format_id(&report->identity, node->id, id);
     else
         format_hex(report->identity.job, sizeof(report->identity.job), id);
     tree_put_text(t, o, "traceId", writer->trace);
@@ -212,8 +217,8 @@ static struct trace_period period_of_job(const struct writer *writer)
     uint64_t real_ns = writer->report->trace->real_ns;
     struct trace_period period = writer->arrangement.all;
 
-    for (size_t i = 0; i < writer->n_parts; i++) {
-        const struct report_trace *part = &writer->parts[i];
+    for (size_t i = 0; i < writer->document->n; i++) {
+        const struct report_trace *part = &writer->document->parts[i];
 
         if (!part->step || !is_same_trace(part, writer->report))
             continue;
@@ -233,7 +238,7 @@ static int write_job(struct writer *writer)
     struct node node = {.attributes = NULL};
     char name[32];
 
-    for (const struct report_trace *part = writer->parts; part < writer->report; part++)
+    for (const struct report_trace *part = writer->document->parts; part < writer->report; part++)
         if (is_same_trace(part, writer->report))
             return 0;
     (void)snprintf(name, sizeof(name), "job %u", step->jobid);
@@ -242,6 +247,8 @@ static int write_job(struct writer *writer)
     node.attributes = tree_array(&t);
     add_job(&t, node.attributes, step);
     add_name(&t, node.attributes, step);
+    if (writer->document->left_out)
+        add_u64(&t, node.attributes, "jobio.steps_left_out", writer->document->left_out);
     return write_node(writer, &t, &node);
 }
 
@@ -332,7 +339,8 @@ static int write_head(struct writer *writer)
     if (writer->report->step)
         add_text(&t, attributes, "slurm.cluster.name", writer->report->step->cluster);
     tree_put(&t, resource, "attributes", attributes);
-    r = print(writer, writer->report == writer->parts ? "{\"resource\":" : ",{\"resource\":",
+    r = print(writer,
+              writer->report == writer->document->parts ? "{\"resource\":" : ",{\"resource\":",
               tree_end(&t, resource));
     if (r == 0 &&
         fputs(",\"scopeSpans\":[{\"scope\":{\"name\":\"jobio\"},\"spans\":[\n", writer->out) < 0)
@@ -386,22 +394,24 @@ static int end_document(const struct writer *writer)
     return fputs("]}\n", writer->out) < 0 ? -errno : 0;
 }
 
-int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out)
+int report_trace_otlp(struct trace_document *document, FILE *out)
 {
-    struct writer writer = {.parts = parts, .n_parts = n, .out = out};
+    struct writer writer = {.document = document, .out = out};
     int r = start_document(&writer);
 
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        writer.report = &parts[i];
+    document->written = 0;
+    while (r == 0 && document->written < document->n) {
+        writer.report = &document->parts[document->written];
         r = write_part(&writer, 0, count_nodes(writer.report));
+        document->written += r == 0;
     }
     return r < 0 ? r : end_document(&writer);
 }
 
 int report_trace_otlp_slice(const struct report_trace *step, struct trace_slice *slice, FILE *out)
 {
-    struct writer writer = {
-        .parts = step, .report = step, .n_parts = 1, .out = out, .is_alone = true};
+    const struct trace_document document = {.parts = step, .n = 1};
+    struct writer writer = {.document = &document, .report = step, .out = out, .is_alone = true};
     size_t all = count_nodes(step), first = slice->number * slice->spans_max;
     size_t last = all - first < slice->spans_max ? all : first + slice->spans_max;
     int r;

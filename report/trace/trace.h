@@ -16,10 +16,13 @@
 #include "common/job.h"
 #include "common/trace.h"
 
+/* What trace_identity.ids may have, so that no id of a span is 0. */
+#define TRACE_IDS_MASK (UINT64_MAX >> 1)
+
 struct trace_identity {
     uint8_t trace[16]; /* random, or that of the caller; not all 0 */
     uint8_t parent[8]; /* with has_parent: the span of the caller */
-    uint32_t ids;      /* random: the upper half of the ids of all spans; not 0 */
+    uint64_t ids;      /* random: the ids of the spans are this plus a number; TRACE_IDS_MASK */
     bool has_parent;
     uint8_t job[8]; /* of a step: the id of the root span */
 };
@@ -30,7 +33,8 @@ int trace_identity_parse(const char *text, struct trace_identity *ret);
 
 /* The identity of a step: all nodes and steps of the job agree on the trace and on the id of its
  * root span, without messages. So both come from what all of them know: cluster, number and restart
- * of the job; if TRACEPARENT is valid, the trace is that of the caller. */
+ * of the job; if TRACEPARENT is valid, the trace is that of the caller, and steps whose callers
+ * differ have different roots. */
 struct trace_identity trace_identity_of_step(const struct step_trace *step);
 
 /* A command, or a step on one node. */
@@ -45,11 +49,22 @@ struct report_trace {
 /* Make *ret of a step, which must stay. */
 void report_trace_of_step(const struct step_trace *step, struct report_trace *ret);
 
-/* Write one document of n parts: OTLP in JSON, as /v1/traces of a collector accepts it; or the
- * Trace Event format, which Chrome and Perfetto open. Span by span, because a document in memory
- * would be many times as large. 0, -ENOMEM, or the errno of a write. */
-int report_trace_otlp(const struct report_trace *parts, size_t n, FILE *out);
-int report_trace_chrome(const struct report_trace *parts, size_t n, FILE *out);
+struct trace_document {
+    const struct report_trace *parts;
+    size_t n;
+    size_t left_out; /* steps of the job that are not among the parts */
+    size_t written;  /* set by the calls, also on failure: parts that were written completely */
+};
+/* Write a document: OTLP in JSON, as /v1/traces of a collector accepts it; or the Trace Event
+ * format, which Chrome and Perfetto open. Span by span, because a document in memory would be many
+ * times as large. 0, -ENOMEM, or the errno of a write. */
+int report_trace_otlp(struct trace_document *document, FILE *out);
+int report_trace_chrome(struct trace_document *document, FILE *out);
+
+/* Print a document as a text of at most this size. The last parts are left out until it fits, and
+ * counted in document->left_out. Sets *ret (malloc'd). -EFBIG: the first part alone is longer;
+ * -ENOMEM. */
+int report_trace_text(struct trace_document *document, bool chrome, size_t max_bytes, char **ret);
 
 struct trace_slice {
     size_t spans_max, number; /* of each slice; which one: from 0 */

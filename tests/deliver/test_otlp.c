@@ -31,6 +31,7 @@ static struct {
     struct otlp_answers answers;
     size_t spans_max; /* of a request */
     uint64_t unreadable;
+    size_t refused_spans;
     unsigned messages;
     const char *first, *then; /* the answers to the first request and to others */
     uint64_t at_ns[REQUESTS];
@@ -128,6 +129,7 @@ static void on_refused(int64_t id, const char *why, void *arg)
 
     (void)arg;
     feed.refused++;
+    rig.refused_spans += trace_outbox_spans(rig.outbox, id);
     (void)snprintf(feed.why, sizeof(feed.why), "%s", why);
     assert_ok(trace_outbox_settle(rig.outbox, &id, 1, &error), error);
 }
@@ -424,8 +426,23 @@ static void test_refused(void **state)
         assert_int_equal(rig.http.requests, before + 1);
         assert_int_equal(feed.refused, i + 1);
         assert_int_equal(feed_number("refusals"), 1);
+        assert_int_equal(rig.refused_spans, (i + 1) * (SPANS + 2));
         close_sink();
     }
+}
+
+/* Only the spans of this request. */
+static void test_refused_part(void **state)
+{
+    (void)state;
+    rig.spans_max = 5;
+    rig.first = ANSWER("400 x", "", "4", "ouch");
+    put(1);
+    open_sink(rig.http.url);
+    feed_until(!waiting());
+    assert_int_equal(feed.refused, 1);
+    assert_int_equal(rig.refused_spans, 5);
+    assert_int_equal(rig.seen[1], SPANS - 3); /* that of the step and of the process were in it */
 }
 
 /* A request that fails alone is given up at last; the others are delivered. */
@@ -570,6 +587,7 @@ int main(void)
         OTLP_TEST(test_retry_after),
         OTLP_TEST(test_unavailable),
         OTLP_TEST(test_refused),
+        OTLP_TEST(test_refused_part),
         OTLP_TEST(test_poison),
         OTLP_TEST(test_no_collector),
         OTLP_TEST(test_slow_and_long),

@@ -11,12 +11,13 @@
 static void check_documents(const struct step_trace *step)
 {
     struct report_trace part;
+    struct trace_document document = {.parts = &part, .n = 1};
     FILE *out = fopen("/dev/null", "we");
 
     CHECK(out);
     report_trace_of_step(step, &part);
-    CHECK(report_trace_otlp(&part, 1, out) == 0);
-    CHECK(report_trace_chrome(&part, 1, out) == 0);
+    CHECK(report_trace_otlp(&document, out) == 0);
+    CHECK(report_trace_chrome(&document, out) == 0);
     CHECK(fclose(out) == 0);
 }
 

@@ -111,13 +111,16 @@ static void destroy_parts(void)
 int node_try_start(void)
 {
     const struct tracker_hooks hooks = {.job_over = on_over, .queued = on_queued};
-    struct tracker_options options = {.cluster = "c",
-                                      .node = "n",
-                                      .interval_ns = node.interval,
-                                      .rows_ns = node.rows,
-                                      .drop_gap_ns = node.gap,
-                                      .sinks = node.sinks,
-                                      .peers = node.peers};
+    struct tracker_options options = {
+        .cluster = "c",
+        .node = "n",
+        .interval_ns = node.interval,
+        .rows_ns = node.rows,
+        .drop_gap_ns = node.gap,
+        .sinks = node.sinks,
+        .peers = node.peers,
+        .state_dir = node.root,
+        .trace_directory = {.max_bytes = 1 << 20, .keep_ns = 3600 * S}};
     struct store_options store_options = {0};
     struct store *store = NULL;
     char proc[256], mountinfo[256], runtime[256], db[256];

@@ -81,20 +81,22 @@ static struct job_account job = {.start_ns = 1000000000000000010, .end_ns = 1000
 static const struct report_trace report = {
     .trace = &trace,
     .job = &job,
-    .identity = {.trace = {0xab, [15] = 1}, .ids = 0x12345678},
+    .identity = {.trace = {0xab, [15] = 1}, .ids = 0x1234567800000000},
     .host = "node1",
 };
 
-static struct json_object *written(int (*write)(const struct report_trace *, size_t, FILE *),
+static struct json_object *written(int (*write)(struct trace_document *, FILE *),
                                    const struct report_trace *what)
 {
+    struct trace_document document = {.parts = what, .n = 1};
     _free_ char *text = NULL;
     struct json_object *ret;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    assert_int_equal(write(what, 1, out), 0);
+    assert_int_equal(write(&document, out), 0);
+    assert_int_equal(document.written, 1);
     assert_int_equal(fclose(out), 0);
     ret = json_tokener_parse(text);
     assert_non_null(ret);
@@ -322,6 +324,7 @@ static void test_steps(void **state)
 {
     const struct step_trace steps[] = {step_of(STEP_BATCH, "n1"), step_of(3, "n1")};
     struct report_trace parts[2];
+    struct trace_document document = {.parts = parts, .n = 2};
     struct json_object *o;
     _free_ char *text = NULL;
     size_t size;
@@ -330,7 +333,7 @@ static void test_steps(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++)
         report_trace_of_step(&steps[i], &parts[i]);
-    assert_int_equal(report_trace_otlp(parts, 2, out), 0);
+    assert_int_equal(report_trace_otlp(&document, out), 0);
     assert_int_equal(fclose(out), 0);
     o = json_tokener_parse(text);
     assert_non_null(o);
@@ -354,6 +357,84 @@ static void test_steps(void **state)
     check_text(attribute(o, 1, "jobio.dropped_requests"), "7");
     assert_null(attribute(o, 1, "jobio.partial"));
     json_object_put(o);
+}
+
+/* Print three steps with at most this many bytes; returns how many are in the document. */
+static size_t steps_in(bool chrome, size_t max_bytes, struct json_object **ret, size_t *size)
+{
+    const struct step_trace steps[] = {step_of(STEP_BATCH, "n1"), step_of(3, "n1"),
+                                       step_of(4, "n1")};
+    struct report_trace parts[3];
+    struct trace_document document = {.parts = parts, .n = 3};
+    _free_ char *text = NULL;
+
+    for (size_t i = 0; i < 3; i++)
+        report_trace_of_step(&steps[i], &parts[i]);
+    assert_int_equal(report_trace_text(&document, chrome, max_bytes, &text), 0);
+    *size = strlen(text);
+    *ret = json_tokener_parse(text);
+    assert_non_null(*ret);
+    assert_int_equal(document.left_out, 3 - document.n);
+    return document.n;
+}
+
+static void check_left_out(struct json_object *o, bool chrome, size_t n)
+{
+    char number[24];
+    struct json_object *value = NULL;
+    const char *got;
+
+    (void)snprintf(number, sizeof(number), "%zu", n);
+    if (chrome) {
+        (void)json_object_object_get_ex(at(o, "/otherData"), "steps_left_out", &value);
+        got = json_object_get_string(value);
+    } else {
+        got = attribute(o, 0, "jobio.steps_left_out");
+    }
+    assert_int_equal(got != NULL, n != 0);
+    if (n)
+        check_text(got, number);
+}
+
+/* Whatever the limit is, the text is a document that has as many steps as fit, and their number. */
+static void test_text_of_limited_size(void **state)
+{
+    size_t all, size, fewest = 3, longest = 0;
+    struct json_object *o;
+
+    (void)state;
+    for (int chrome = 0; chrome < 2; chrome++) {
+        assert_int_equal(steps_in(chrome, SIZE_MAX, &o, &all), 3);
+        check_left_out(o, chrome, 0);
+        json_object_put(o);
+        for (size_t max = all; max > all / 2; max--) {
+            size_t n = steps_in(chrome, max, &o, &size);
+
+            assert_true(size <= max);
+            check_left_out(o, chrome, 3 - n);
+            json_object_put(o);
+            fewest = n < fewest ? n : fewest;
+            longest = n == 2 && size > longest ? size : longest;
+        }
+        assert_int_equal(steps_in(chrome, longest, &o, &size), 2);
+        json_object_put(o);
+        longest = 0;
+    }
+    assert_int_equal(fewest, 1);
+}
+
+static void test_text_of_one_long_step(void **state)
+{
+    const struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct trace_document document = {.parts = &part, .n = 1};
+    char *text = NULL;
+
+    (void)state;
+    report_trace_of_step(&step, &part);
+    assert_int_equal(report_trace_text(&document, false, 500, &text), -EFBIG);
+    assert_int_equal(report_trace_text(&document, true, 0, &text), -EFBIG);
+    assert_null(text);
 }
 
 /* All nodes and steps of a run of a job have the same trace and root; nothing else has. */
@@ -442,6 +523,67 @@ static void test_identities(void **state)
     assert_false(trace_identity_of_step(&other).has_parent);
 }
 
+#define CALLER "00-4bf92f3577b34da6a3ce929d0e0e4736-"
+
+/* The steps of one job may have different parents in the same trace: srun in a loop whose rounds
+ * are spans of the caller. */
+static void test_two_parents(void **state)
+{
+    struct step_trace steps[] = {step_of(3, "n1"), step_of(4, "n1")};
+    struct report_trace parts[2];
+    struct trace_document document = {.parts = parts, .n = 2};
+    _free_ char *text = NULL;
+    struct json_object *o;
+
+    (void)state;
+    steps[0].caller = (char *)CALLER "00f067aa0ba902b7-01";
+    steps[1].caller = (char *)CALLER "00f067aa0ba902b8-01";
+    for (size_t i = 0; i < 2; i++)
+        report_trace_of_step(&steps[i], &parts[i]);
+    assert_int_equal(report_trace_text(&document, false, SIZE_MAX, &text), 0);
+    o = json_tokener_parse(text);
+    assert_non_null(o);
+    check_text(text_of(o, FIRST "/0/parentSpanId"), "00f067aa0ba902b7");
+    check_text(text_of(o, SECOND "/0/parentSpanId"), "00f067aa0ba902b8");
+    check_text(text_of(o, SECOND "/0/name"), "job 12");
+    check_text(text_of(o, SECOND "/1/parentSpanId"), text_of(o, SECOND "/0/spanId"));
+    assert_string_not_equal(text_of(o, SECOND "/0/spanId"), text_of(o, FIRST "/0/spanId"));
+    json_object_put(o);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* An array of jobs that is submitted in a span: all of its tasks are in one trace. */
+static void test_ids_of_many_jobs(void **state)
+{
+    enum { JOBS = 200000, SPANS_OF_STEP = 250000 };
+    _free_ uint64_t *ids = malloc(2 * JOBS * sizeof(*ids));
+
+    (void)state;
+    assert_non_null(ids);
+    for (uint32_t i = 0; i < JOBS; i++) {
+        struct step_trace step = step_of(3, "n1");
+        struct trace_identity identity;
+
+        step.jobid = 1000 + i;
+        step.caller = (char *)CALLER "00f067aa0ba902b7-01";
+        identity = trace_identity_of_step(&step);
+        ids[2 * i] = identity.ids;
+        ids[2 * i + 1] = 0;
+        for (size_t byte = 0; byte < sizeof(identity.job); byte++)
+            ids[2 * i + 1] = ids[2 * i + 1] << 8 | identity.job[byte];
+        assert_true(ids[2 * i] && ids[2 * i] < UINT64_MAX - UINT32_MAX);
+    }
+    qsort(ids, 2 * JOBS, sizeof(*ids), compare_ids);
+    for (size_t i = 1; i < 2 * JOBS; i++)
+        assert_true(ids[i] - ids[i - 1] > SPANS_OF_STEP);
+}
+
 static void test_step_of_caller(void **state)
 {
     struct step_trace step = step_of(3, "n1");
@@ -479,12 +621,21 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_otlp_parents),    cmocka_unit_test(test_otlp_times),
-        cmocka_unit_test(test_otlp_attributes), cmocka_unit_test(test_otlp_caller),
-        cmocka_unit_test(test_callers),         cmocka_unit_test(test_chrome),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_slices),          cmocka_unit_test(test_step_of_caller),
+        cmocka_unit_test(test_otlp_parents),
+        cmocka_unit_test(test_otlp_times),
+        cmocka_unit_test(test_otlp_attributes),
+        cmocka_unit_test(test_otlp_caller),
+        cmocka_unit_test(test_callers),
+        cmocka_unit_test(test_chrome),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_step_of_caller),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_text_of_limited_size),
+        cmocka_unit_test(test_text_of_one_long_step),
+        cmocka_unit_test(test_two_parents),
+        cmocka_unit_test(test_ids_of_many_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,14 +181,14 @@ static void put(const struct trace_directory *directory, const struct step_trace
 }
 
 /* The numbers of the steps, each followed by a blank. */
-static const char *found(const struct trace_query *query, uint64_t max_bytes, bool *cut)
+static const char *found(const struct trace_query *query, uint64_t max_bytes, size_t *left_out)
 {
     static char text[512];
     struct step_trace *steps;
     struct error error;
     size_t n;
 
-    assert_int_equal(trace_directory_get(path, query, max_bytes, &steps, &n, cut, &error), 0);
+    assert_int_equal(trace_directory_get(path, query, max_bytes, &steps, &n, left_out, &error), 0);
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", steps[i].step);
@@ -199,9 +199,9 @@ static const char *found(const struct trace_query *query, uint64_t max_bytes, bo
 static const char *all_of(uint32_t jobid)
 {
     const struct trace_query query = {.jobid = jobid, .uid = UINT32_MAX};
-    bool cut;
+    size_t left_out;
 
-    return found(&query, UINT64_MAX, &cut);
+    return found(&query, UINT64_MAX, &left_out);
 }
 
 static void clean(void)
@@ -217,8 +217,7 @@ static void test_query(void **state)
     const struct trace_directory directory = {path, 1 << 20, 0, false};
     struct trace_query query = {.jobid = 12, .uid = 1000};
     struct step_trace step = step_of(12, 0, 0, 1000, 90);
-    size_t size;
-    bool cut;
+    size_t size, left_out;
 
     (void)state;
     free(written(&step, &size));
@@ -231,20 +230,20 @@ static void test_query(void **state)
     step.array_job = 11;
     step.array_task = 4;
     put(&directory, &step);
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "2 1 0 "); /* by start */
-    assert_false(cut);
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "2 1 0 "); /* by start */
+    assert_int_equal(left_out, 0);
     query.is_step = true;
     query.step = 1;
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "1 ");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "1 ");
     query = (struct trace_query){.jobid = 12, .uid = 1001};
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "");
     query = (struct trace_query){.jobid = 11, .is_task = true, .task = 4, .uid = 1001};
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "7 ");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "7 ");
     query.task = 5;
-    assert_string_equal(found(&query, UINT64_MAX, &cut), "");
+    assert_string_equal(found(&query, UINT64_MAX, &left_out), "");
     query = (struct trace_query){.jobid = 12, .uid = 1000};
-    assert_string_equal(found(&query, size, &cut), "2 ");
-    assert_true(cut);
+    assert_string_equal(found(&query, size, &left_out), "2 ");
+    assert_int_equal(left_out, 2);
     step = step_of(12, 1, 9, 1000, 1000); /* the next run */
     put(&directory, &step);
     assert_string_equal(all_of(12), "9 ");
@@ -288,6 +287,103 @@ static void test_room(void **state)
     directory.max_bytes = size - 1;
     assert_int_equal(trace_directory_put(&directory, &second, &undelivered, &error), -ENOSPC);
     assert_string_equal(all_of(12), "0 2 ");
+    clean();
+}
+
+static void put_of(const struct trace_directory *directory, uint32_t step, uint32_t uid,
+                   uint64_t age_ns)
+{
+    const struct step_trace trace = step_of(12, 0, step, uid, 90 + step);
+    char name[64];
+
+    put(directory, &trace);
+    snprintf(name, sizeof(name), "12.0.4294967294.%u.%u", step, 90 + step);
+    set_age(name, age_ns);
+}
+
+/* One user has an old trace, the other one six younger ones. */
+static void test_fair_share(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 0, 0, false};
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    directory.max_bytes = 7 * size;
+    put_of(&directory, 0, 1000, 9 * NS_PER_MINUTE);
+    for (uint32_t i = 1; i <= 6; i++)
+        put_of(&directory, i, 1001, (8 - i) * NS_PER_MINUTE);
+    assert_string_equal(all_of(12), "0 1 2 3 4 5 6 ");
+    put_of(&directory, 7, 1001, 0);
+    assert_string_equal(all_of(12), "0 2 3 4 5 6 7 ");
+    put_of(&directory, 8, 1002, 0);
+    assert_string_equal(all_of(12), "0 3 4 5 6 7 8 ");
+    directory.max_bytes = 2 * size; /* less than one of each */
+    put_of(&directory, 9, 1002, 0);
+    assert_string_equal(all_of(12), "7 9 ");
+    clean();
+}
+
+/* A file that is not a trace has an age and a size, too. */
+static void test_share_of_strange_files(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 0, 0, false};
+    char file[64];
+    FILE *out;
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    directory.max_bytes = 4 * size + 1;
+    put_of(&directory, 0, 1000, NS_PER_MINUTE);
+    snprintf(file, sizeof(file), "%s/strange", path);
+    out = fopen(file, "we");
+    assert_non_null(out);
+    for (size_t i = 0; i < 2 * size + 1; i++)
+        fputc('x', out);
+    assert_int_equal(fclose(out), 0);
+    put_of(&directory, 1, 1000, 0);
+    assert_int_equal(access(file, F_OK), 0);
+    put_of(&directory, 2, 1001, 0);
+    assert_int_equal(access(file, F_OK), -1);
+    assert_string_equal(all_of(12), "0 1 2 ");
+    clean();
+}
+
+static void sweep(const struct trace_directory *directory, uint64_t wanted)
+{
+    struct error error = {""};
+
+    if (trace_directory_sweep(directory, &undelivered, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(undelivered, wanted);
+}
+
+static void test_sweep(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 0, 1000, 90);
+    struct trace_directory directory = {path, 1 << 20, NS_PER_HOUR, false};
+    size_t size;
+
+    (void)state;
+    free(written(&step, &size));
+    sweep(&directory, 0); /* there is no directory */
+    put_of(&directory, 0, 1000, 0);
+    put_of(&directory, 1, 1000, 0);
+    put_of(&directory, 2, 1001, NS_PER_MINUTE);
+    set_age("12.0.4294967294.0.90", 2 * NS_PER_HOUR);
+    sweep(&directory, 0);
+    assert_string_equal(all_of(12), "1 2 ");
+    directory.deliver = true;
+    put(&directory, &step);
+    set_age("12.0.4294967294.0.90" TRACE_UNDELIVERED, 2 * NS_PER_HOUR);
+    sweep(&directory, 1);
+    assert_string_equal(all_of(12), "1 2 ");
+    directory.max_bytes = size; /* keep_size was lowered */
+    sweep(&directory, 0);
+    assert_string_equal(all_of(12), "1 ");
     clean();
 }
 
@@ -355,7 +451,10 @@ static void test_outbox(void **state)
     put_undelivered(1, 2 * NS_PER_MINUTE);
     check_waiting(outbox, 2);
     check_next(outbox, 0, "12.0.4294967294.1.", 0, &first);
-    trace_outbox_set_parts(outbox, first, 2);
+    trace_outbox_set_parts(outbox, first, 7, 4);
+    assert_int_equal(trace_outbox_spans(outbox, first), 4);
+    assert_int_equal(trace_outbox_spans(outbox, first + 1), 3);
+    assert_int_equal(trace_outbox_spans(outbox, first + 2), 0);
     check_next(outbox, first, "12.0.4294967294.1.", 1, &second);
     check_next(outbox, second, "12.0.4294967294.2.", 0, &third);
     check_none(outbox, third);
@@ -389,7 +488,7 @@ static void test_outbox_after_restart(void **state)
     put_undelivered(1, NS_PER_MINUTE);
     put_undelivered(2, 0);
     check_next(outbox, 0, "12.0.4294967294.1.", 0, &id);
-    trace_outbox_set_parts(outbox, id, 2);
+    trace_outbox_set_parts(outbox, id, 8, 4);
     settle(outbox, id);
     trace_outbox_destroy(outbox);
     outbox = trace_outbox_create(path);
@@ -431,6 +530,9 @@ int main(void)
         cmocka_unit_test(test_bad_file),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_fair_share),
+        cmocka_unit_test(test_share_of_strange_files),
+        cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_outbox),
         cmocka_unit_test(test_outbox_after_restart),
         cmocka_unit_test(test_undelivered_without_room),
