@@ -78,8 +78,8 @@ struct job_account {
     /* `jobio run` only: */
     char **command; /* owned, NULL-terminated; NULL for a Slurm job */
     int exit_status;
-    uint64_t unsupported;        /* bit 1 << io_op: operations that this node cannot count */
-    uint64_t ns_per_event;       /* least cost of counting one call on this node; 0: unknown */
+    uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
+    uint64_t ns_per_event; /* cost of counting a read of the page cache on this node; 0: unknown */
     struct mpi_account *mpi;     /* owned; NULL: not counted */
     struct mpi_parts mpi_parts;  /* of the steps that were added */
     struct block_account *block; /* owned; NULL: not counted */
@@ -123,8 +123,8 @@ bool job_lost_time(const struct job_account *job);
  * long the slowest process was in MPI-IO is not known: only if it surely was as long. */
 bool job_lost_mpi_time(const struct job_account *job);
 
-/* Number of counted calls. Times ns_per_event, it is the least that the accounting cost: other
- * calls than a read of the page cache cost more, and so do pages, faults and processes. */
+/* Number of counted calls. Times ns_per_event, it is the least that the accounting cost:
+ * own_cost_of() has an estimate. */
 uint64_t job_events(const struct job_account *job);
 
 /* Add a step to the sums of the job (mounts, completeness, longest wait, MPI, block

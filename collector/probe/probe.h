@@ -209,7 +209,7 @@ const char *probe_rpc_missing(const struct probe *probe);
 /* Returns the operations that are not counted completely or not trusted (bit 1 << io_op). */
 uint64_t probe_unsupported(const struct probe *probe);
 /* Store the result of a self-test: `failed` operations are not counted correctly, whatever hooks
- * there are; ns_per_event is the least cost of a counted call (0: unknown). */
+ * there are; ns_per_event is the cost of a counted read of the page cache (0: unknown). */
 void probe_tested(struct probe *probe, uint64_t failed, uint64_t ns_per_event);
 uint64_t probe_distrusted(const struct probe *probe);
 uint64_t probe_ns_per_event(const struct probe *probe);

@@ -112,7 +112,7 @@ static int count(struct probe *probe, const struct hierarchy_leaf *leaf, int soc
     if (r == 0) {
         judge(probe, &calls, requests, ret);
         if (calls.ns_inside > calls.ns_outside && !(ret->failed & UINT64_C(1) << IO_READ))
-            ret->ns_per_event = calls.ns_inside - calls.ns_outside;
+            ret->ns_per_event = calls.ns_inside - calls.ns_outside + calls.ns_attached;
     }
     (void)probe_drop(probe, leaf->id, 2, NULL);
     return r;

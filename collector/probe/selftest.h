@@ -16,8 +16,8 @@ struct probe;
 struct selftest {
     uint64_t tested;       /* bit 1 << io_op: operations that were tried */
     uint64_t failed;       /* those of them whose counter was wrong */
-    uint64_t ns_per_event; /* extra time of a counted read, compared with one in no step: the least
-                            * that a counted call costs; 0: unknown */
+    uint64_t ns_per_event; /* what a counted read of the page cache costs more than without jobio:
+                            * the least that a counted call costs; 0: unknown */
     uint64_t took_ns;
 };
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,28 +17,53 @@
 #include "common/clock.h"
 
 #define ROUNDS 10
-#define READS 100
+#define CALLS 100
 
 /* Names created in the working directory of the child, in the order in which they are removed. */
 static const char *const names[] = {"file", "copy", "new", "hard", "soft", "node", "dir"};
 enum { NAME_FILE, NAME_COPY, NAME_NEW, NAME_HARD, NAME_SOFT, NAME_NODE, NAME_DIR };
 
-static uint64_t time_reads(int fd)
+static bool read_byte(int fd)
+{
+    char byte;
+
+    return pread(fd, &byte, 1, 0) == 1;
+}
+
+/* Without a descriptor, these two do the same: they look for it. Only the first has programs. */
+static bool call_hooked(int fd)
+{
+    return fdatasync(fd) < 0;
+}
+
+static bool call_unhooked(int fd)
+{
+    return syncfs(fd) < 0;
+}
+
+/* Returns the ns per call of the fastest round; 0: the call failed. */
+static uint64_t time_calls(bool (*call)(int fd), int fd)
 {
     uint64_t best = UINT64_MAX;
-    char byte;
 
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t from = clock_ns(CLOCK_MONOTONIC), ns;
 
-        for (int i = 0; i < READS; i++)
-            if (pread(fd, &byte, 1, 0) != 1)
+        for (int i = 0; i < CALLS; i++)
+            if (!call(fd))
                 return 0;
         ns = clock_ns(CLOCK_MONOTONIC) - from;
         if (ns < best)
             best = ns;
     }
-    return best / READS;
+    return best / CALLS;
+}
+
+static uint64_t time_attached(void)
+{
+    uint64_t unhooked = time_calls(call_unhooked, -1), hooked = time_calls(call_hooked, -1);
+
+    return hooked > unhooked ? hooked - unhooked : 0;
 }
 
 void selftest_outside(struct selftest_calls *calls, const char *directory)
@@ -50,8 +76,9 @@ void selftest_outside(struct selftest_calls *calls, const char *directory)
     if (fd < 0)
         return;
     if (write(fd, "0123456789", 10) == 10)
-        calls->ns_outside = time_reads(fd);
+        calls->ns_outside = time_calls(read_byte, fd);
     (void)close(fd);
+    calls->ns_attached = time_attached();
 }
 
 /* A call counts even if it fails: it reaches a file system without extended attributes, too. */
@@ -139,8 +166,8 @@ void selftest_inside(struct selftest_calls *calls, const char *directory)
     calls->by_fd[IO_OPEN]++;
     if (fd < 0)
         return;
-    calls->ns_inside = time_reads(fd);
-    calls->by_fd[IO_READ] += ROUNDS * READS;
+    calls->ns_inside = time_calls(read_byte, fd);
+    calls->by_fd[IO_READ] += ROUNDS * CALLS;
     call_data(calls, fd);
     call_copy(calls, fd);
     call_on_descriptor(calls, fd);

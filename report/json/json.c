@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/numbers.h"
+#include "common/own_cost.h"
 #include "common/tree.h"
 #include "report/bursts.h"
 #include "report/json/json_impl.h"
@@ -372,11 +373,14 @@ static struct json_object *identity(struct tree *t, const struct job_account *jo
 static void put_accounting(struct tree *t, struct json_object *to, const struct job_account *job)
 {
     struct json_object *o = tree_object(t);
+    const struct own_cost cost = own_cost_of(job);
     uint64_t events = job_events(job);
 
     tree_put_u64(t, o, "events", events);
     tree_put_u64(t, o, "ns_per_event", job->ns_per_event);
     tree_put_seconds(t, o, "seconds", events * job->ns_per_event);
+    tree_put_seconds(t, o, "low_s", cost.low_ns);
+    tree_put_seconds(t, o, "high_s", cost.high_ns);
     tree_put(t, to, "accounting", o);
 }
 

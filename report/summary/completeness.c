@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/own_cost.h"
 #include "common/text_buffer.h"
 #include "common/utf8.h"
 
@@ -90,7 +91,8 @@ char *summary_cause(const struct incomplete *item)
 
 char *summary_completeness(const struct job_account *job)
 {
-    char buf[UNITS_SIZE];
+    const struct own_cost cost = own_cost_of(job);
+    char buf[UNITS_SIZE], high[UNITS_SIZE];
     struct text_buffer text;
 
     if (!text_buffer_open(&text))
@@ -102,7 +104,7 @@ char *summary_completeness(const struct job_account *job)
         (void)fprintf(text.out, "%u of an unknown number of nodes", job->nodes_reported);
     (void)fprintf(text.out, ", %s events lost", units_count(job->completeness.lost, buf));
     if (job->ns_per_event)
-        (void)fprintf(text.out, ", accounting took at least %s",
-                      units_time(job_events(job) * job->ns_per_event, buf));
+        (void)fprintf(text.out, ", accounting took about %s to %s", units_time(cost.low_ns, buf),
+                      units_time(cost.high_ns, high));
     return text_buffer_take(&text);
 }

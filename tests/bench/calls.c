@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ enum { NOTHING, EMPTY, OUTSIDE, BESIDE, INSIDE, MODES };
 static const char *const mode_names[MODES] = {"no programs", "empty programs", "outside jobs",
                                               "beside a job", "inside a job"};
 
-static int held = -1;           /* a cached page on tmpfs */
+static int held = -1; /* a cached page on tmpfs */
+static int null = -1, directory = -1;
 static int fresh[CALLS];        /* open files that have had no request */
 static int turn[TURNS];         /* a file on each of several mounts */
 static int ext4 = -1, xfs = -1; /* of 1 MiB */
@@ -96,6 +98,63 @@ static void read_path(int i)
     (void)i;
     read_page(file);
     (void)close(file);
+}
+
+static void write_held(int i)
+{
+    static char page[PAGE];
+
+    (void)i;
+    if (pwrite(held, page, PAGE, 0) != PAGE)
+        die("pwrite");
+}
+
+static void write_null(int i)
+{
+    (void)i;
+    if (write(null, "", 1) != 1)
+        die("/dev/null");
+}
+
+static void open_close(int i)
+{
+    (void)i;
+    (void)close(must(open(SHM, O_RDONLY | O_CLOEXEC), SHM));
+}
+
+static void stat_held(int i)
+{
+    struct stat st;
+
+    (void)i;
+    must(fstat(held, &st), "fstat");
+}
+
+static void access_path(int i)
+{
+    (void)i;
+    must(access(SHM, R_OK), "access");
+}
+
+static void list_directory(int i)
+{
+    static char entries[2048];
+
+    (void)i;
+    must((int)lseek(directory, 0, SEEK_SET), "lseek");
+    must((int)syscall(SYS_getdents64, directory, entries, sizeof(entries)), "getdents64");
+}
+
+static void create_and_remove(int i)
+{
+    (void)i;
+    (void)close(must(open(SHM "-new", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "create"));
+    must(unlink(SHM "-new"), "unlink");
+}
+
+static void rename_back(int i)
+{
+    must(rename(i % 2 ? SHM "-b" : SHM "-a", i % 2 ? SHM "-a" : SHM "-b"), "rename");
 }
 
 static void open_fresh(void)
@@ -205,21 +264,71 @@ static void touch_page(int i)
     (void)mapped[i * PAGE];
 }
 
-/* In a root of its own: the guest's root is on the host, whose time would count. Not by fork(),
- * which would copy the page tables of jobio's maps. */
-static void run_program(int i)
+/* Processes are made by a process that has no descriptors of programs: each new process would copy
+ * and close them, which are hundreds. */
+enum { RUN_NOTHING = 'n', RUN_PROGRAM = 'p' };
+
+static pid_t spawner;
+static int to_spawner = -1, from_spawner = -1;
+
+/* In a root of its own: the guest's root is on the host, whose time would count. */
+static void run_child(char what)
 {
-    pid_t pid = must(vfork(), "vfork");
+    if (what == RUN_NOTHING)
+        _exit(0);
+    if (chroot("ext4/root") == 0)
+        (void)execl("/bin/true", "true", NULL);
+    _exit(1);
+}
+
+static void spawn(int from, int to)
+{
+    char what;
     int status;
 
-    (void)i;
-    if (pid == 0) {
-        if (chroot("ext4/root") == 0)
-            (void)execl("/bin/true", "true", NULL);
-        _exit(1);
+    while (read(from, &what, 1) == 1) {
+        pid_t pid = must(vfork(), "vfork");
+
+        if (pid == 0)
+            run_child(what);
+        if (waitpid(pid, &status, 0) < 0 || status || write(to, &what, 1) != 1)
+            die("/bin/true");
     }
-    if (waitpid(pid, &status, 0) < 0 || status)
-        die("/bin/true");
+    exit(0);
+}
+
+static void start_spawner(void)
+{
+    int there[2], back[2];
+
+    must(pipe2(there, O_CLOEXEC), "pipe2");
+    must(pipe2(back, O_CLOEXEC), "pipe2");
+    spawner = must(fork(), "fork");
+    if (spawner == 0) {
+        (void)close(there[1]);
+        (void)close(back[0]);
+        spawn(there[0], back[1]);
+    }
+    to_spawner = there[1];
+    from_spawner = back[0];
+}
+
+static void run(char what)
+{
+    if (write(to_spawner, &what, 1) != 1 || read(from_spawner, &what, 1) != 1)
+        die("spawner");
+}
+
+static void run_nothing(int i)
+{
+    (void)i;
+    run(RUN_NOTHING);
+}
+
+static void run_program(int i)
+{
+    (void)i;
+    run(RUN_PROGRAM);
 }
 
 /* In this order: those that read the file on ext4 stand after the one that writes it. */
@@ -237,11 +346,20 @@ static const struct kind {
     {"open that fails", CALLS, open_missing, NULL},
     {"fsync (tmpfs)", CALLS, sync_held, NULL},
     {"mkdir, rmdir", CALLS, change_directory, NULL},
+    {"pwrite of 4 KiB, cached", CALLS, write_held, NULL},
+    {"write to /dev/null", CALLS, write_null, NULL},
+    {"open, close", CALLS, open_close, NULL},
+    {"fstat", CALLS, stat_held, NULL},
+    {"access", CALLS, access_path, NULL},
+    {"getdents64", CALLS, list_directory, NULL},
+    {"create, close, unlink", CALLS, create_and_remove, NULL},
+    {"rename", CALLS, rename_back, NULL},
     {"new 1 MiB, xfs", 1, write_xfs, empty_xfs},
     {"new 1 MiB, ext4", 1, write_ext4, empty_ext4},
     {"cold read of 1 MiB, ext4", 1, read_cold, uncache},
     {"mapped page, cold", CALLS, touch_page, map_cold},
-    {"fork, exec, exit", 5, run_program, NULL},
+    {"vfork, exit", CALLS, run_nothing, NULL},
+    {"vfork, exec, exit", 5, run_program, NULL},
 };
 
 #define KINDS ARRAY_SIZE(kinds)
@@ -260,6 +378,9 @@ static void make_files(void)
             die(name);
         *(i < 0 ? &held : &turn[i]) = file;
     }
+    (void)close(must(open(SHM "-a", O_RDWR | O_CREAT | O_CLOEXEC, 0600), SHM "-a"));
+    null = must(open("/dev/null", O_WRONLY | O_CLOEXEC), "/dev/null");
+    directory = must(open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "/dev/shm");
     ext4 = must(open("ext4/bench", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "ext4");
     xfs = must(open("xfs/bench", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "xfs");
     write_blocks(ext4);
@@ -273,15 +394,21 @@ struct bench {
     int rounds;
 };
 
-static void join(const char *cgroup)
+static void move(pid_t pid, const char *cgroup)
 {
     char path[128];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
     file = fopen(path, "we");
-    if (!file || fputs("0", file) < 0 || fclose(file) < 0)
+    if (!file || fprintf(file, "%d", pid) < 0 || fclose(file) < 0)
         die(path);
+}
+
+static void join(const char *cgroup)
+{
+    move(getpid(), cgroup);
+    move(spawner, cgroup);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -441,6 +568,7 @@ int main(int argc, char **argv)
     rounds = argc > 1 ? atoi(argv[1]) : 5;
     if (regcomp(&bench.wanted, wanted, REG_EXTENDED | REG_NOSUB))
         die(wanted);
+    start_spawner();
     make_files();
     (void)mkdir(GROUP, 0755);
     (void)mkdir(STEP, 0755);

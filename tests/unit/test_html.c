@@ -61,7 +61,7 @@ static void test_all_parts(void **state)
     assert_int_equal(count(page, "<details open"), 5);
     assert_has(page, "Job 4711 <span class=\"name\">train-resnet50</span>");
     assert_has(page, "<dd>01:12:44</dd>");
-    assert_has(page, "Complete: 4/4 nodes, 0 events lost, accounting took at least ");
+    assert_has(page, "Complete: 4/4 nodes, 0 events lost, accounting took about ");
     assert_has(page, "<strong>Failed</strong> 5 calls on /scratch failed because it was full");
     assert_has(page, "href=\"https://docs.example/io#no-space\"");
     assert_has(page, "<td class=\"failed\">5 ENOSPC</td>");

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/job.h"
+#include "common/own_cost.h"
 
 DEFINE_CLEANUP(struct job_account, job_account_destroy)
 
@@ -258,6 +259,37 @@ static void test_class_names(void **state)
     assert_int_equal(mpi_class_parse(""), -EINVAL);
 }
 
+/* A read in the page cache is the unit; other calls, errors and pages cost more or less. */
+static void test_own_cost(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    struct io_mount *mount = io_mounts_get(&job->mounts, "/scratch", "ext4", "/dev/sda", false);
+    struct io_counter *read = io_account_op(&mount->io, IO_READ);
+    uint64_t before;
+
+    (void)state;
+    read->requests = 1000;
+    assert_int_equal(own_cost_of(job).high_ns, 0);
+    job->ns_per_event = 500;
+    assert_int_equal(own_cost_of(job).low_ns, 500000 / 100 * 80);
+    assert_int_equal(own_cost_of(job).high_ns, 500000 / 100 * 162 / 100 * 120);
+    mount->cache.fill_bytes[IO_FILL_WRITE] = 4096 * 100;
+    assert_in_range(own_cost_of(job).low_ns, 400000 + 100 * 500 / 10, 400000 + 100 * 500);
+    before = own_cost_of(job).low_ns;
+    io_account_op(&mount->io, IO_OPEN)->requests = 10;
+    assert_in_range(own_cost_of(job).low_ns, before + 10 * 500, before + 10 * 3 * 500);
+    before = own_cost_of(job).low_ns;
+    io_account_op(&mount->io, IO_OPEN)->errors = 10;
+    assert_in_range(own_cost_of(job).low_ns, before + 1, before + 10 * 500);
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        before = own_cost_of(job).low_ns;
+        io_account_op(&mount->io, op)->requests++;
+        assert_true(own_cost_of(job).low_ns > before);
+    }
+    read->requests = UINT64_MAX;
+    assert_true(own_cost_of(job).high_ns == UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_lost_mpi_time),
         cmocka_unit_test(test_nodes_without_mpi),
         cmocka_unit_test(test_class_names),
+        cmocka_unit_test(test_own_cost),
         cmocka_unit_test(test_destroy_takes_half_built),
     };
 

@@ -188,7 +188,9 @@ static void test_document(void **state)
     check_at(o, "/nodes", "{\"expected\":2,\"reported\":2}");
     check_at(o, "/elapsed_s", "600");
     check_at(o, "/wait", "{\"longest_thread_ns\":300000000000,\"total_ns\":400000000000}");
-    check_at(o, "/accounting", "{\"events\":229072,\"ns_per_event\":1000,\"seconds\":0.229072}");
+    check_at(o, "/accounting",
+             "{\"events\":229072,\"ns_per_event\":1000,\"seconds\":0.229072,"
+             "\"low_s\":0.286880216,\"high_s\":0.507749892}");
     check_at(o, "/mounts/0/mount", "\"\\/scratch\"");
     check_at(o, "/mounts/0/private", "false");
     check_at(o, "/mounts/2/private", "true");
