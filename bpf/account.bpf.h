@@ -11,13 +11,27 @@ struct {
     __type(value, __u32);
 } places SEC(".maps");
 
-struct {
+struct account_chunk {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, ACCOUNT_CHUNK);
+    __uint(key_size, sizeof(__u32)); /* clang leaves out the types of inner maps */
+    __uint(value_size, sizeof(struct account_value));
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, 1);
     __type(key, __u32);
-    __type(value, struct account_value);
+    __array(values, struct account_chunk);
 } account SEC(".maps");
+
+/* The free slots of the chunks that exist. */
+struct {
+    __uint(type, BPF_MAP_TYPE_STACK);
+    __uint(max_entries, 1);
+    __type(value, __u32);
+} slots SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -43,15 +57,11 @@ struct {
 /* The s_dev of the only super block of devtmpfs, 0 if there is none. Its magic is that of tmpfs. */
 const volatile __u32 devtmpfs_dev = 0;
 
-/* Number of usable slots: all but slot 0. */
-const volatile __u32 account_slots = 1;
-
 /* Initial values of elements. */
 static const struct lost_record lost_empty;
 static const struct cache_value cache_empty;
 
 #define HINT_BITS 20
-#define ACCOUNT_NO_SLOT 0xffffffff
 
 /* A finished call. */
 struct call {
@@ -196,44 +206,54 @@ __noinline enum account_home account_super(__u64 step, __u32 dev, __u32 generati
 
 _Static_assert(IO_FILL_COUNT == 4, "account_cache() and fill_add() say so to the verifier");
 
-/* A kernel type, needed for its size. */
-struct htab_elem {
-};
-
-/* The slot of the counters is the index of the key's element in `places`, because the kernel keeps
- * the elements of a hash in one array. So its list of free elements also manages the free slots. */
-static __always_inline __u32 account_slot_of(__u32 *element)
+/* Returns the counters in a slot; NULL if there is no such slot. */
+static __always_inline struct account_value *account_at(__u32 slot)
 {
-    __u32 size = bpf_core_type_size(struct htab_elem) + 16 /* key */ + 8 /* value */;
+    __u32 chunk = slot / ACCOUNT_CHUNK, at = slot % ACCOUNT_CHUNK;
+    void *values = bpf_map_lookup_elem(&account, &chunk);
 
-    return 1 + address_of(element) / size % account_slots;
+    return values ? bpf_map_lookup_elem(values, &at) : NULL;
+}
+
+/* Take a free slot, whose counters are empty. Returns 0 if there is none. */
+static __always_inline __u32 account_take_slot(void)
+{
+    __u32 slot = 0;
+
+    if (bpf_map_pop_elem(&slots, &slot))
+        return 0;
+    __sync_fetch_and_add(&levels.slots_taken, 1);
+    return slot;
+}
+
+static __always_inline void account_give_slot(__u32 slot)
+{
+    if (!bpf_map_push_elem(&slots, &slot, BPF_ANY))
+        __sync_fetch_and_add(&levels.slots_taken, -1);
+}
+
+/* Returns the slot of an existing key, 0 if there is none. */
+static __always_inline __u32 account_slot(const struct account_key *key)
+{
+    const __u32 *slot = bpf_map_lookup_elem(&places, key);
+
+    return slot ? *slot : 0;
 }
 
 /* Create the key. Returns the slot of its counters, or 0 if there is no room. */
 static __always_inline __u32 account_create_key(__u64 step, const struct account_key *key)
 {
-    __u32 *element, slot = 0;
-    struct account_value *value;
-    bool exists;
+    __u32 slot = account_take_slot();
 
     if (key->dev == IO_DEV_OTHER)
         share_aggregate(step);
-    exists = bpf_map_update_elem(&places, key, &slot, BPF_NOEXIST);
-    if (!exists)
+    if (slot && !bpf_map_update_elem(&places, key, &slot, BPF_NOEXIST)) {
         share_take(step, SHARE_KEYS);
-    element = bpf_map_lookup_elem(&places, key);
-    if (!element)
-        return 0;
-    slot = *element ?: account_slot_of(element);
-    value = bpf_map_lookup_elem(&account, &slot);
-    /* New counters must be empty. If they are not, either the kernel's elements are not laid out as
-     * expected, or another CPU has found the key meanwhile, stored the slot, and counted. */
-    if (value && !exists && *(volatile __u64 *)&value->requests && !*(volatile __u32 *)element) {
-        *element = ACCOUNT_NO_SLOT;
-        return 0;
+        return slot;
     }
-    *element = slot;
-    return value ? slot : 0;
+    if (slot)
+        account_give_slot(slot);
+    return account_slot(key); /* another CPU may have created it meanwhile */
 }
 
 /* Shard, operation and s_dev of a call in one number: struct account_key without the step and the
@@ -250,14 +270,6 @@ static __always_inline struct account_key account_key_of(__u64 step, __u64 where
                                 .op = where >> 32,
                                 .generation = generation_of(step, where),
                                 .shard = where >> 48};
-}
-
-/* Returns the slot of an existing key. 0: there is none, or it has no counters. */
-static __always_inline __u32 account_slot(const struct account_key *key)
-{
-    __u32 *element = bpf_map_lookup_elem(&places, key);
-
-    return element && *element <= account_slots ? *element : 0;
 }
 
 /* Change the key to one that the step may always have: that of shard 0 if it exists, or else that
@@ -309,7 +321,6 @@ __noinline __u32 account_find_slot(__u64 step, __u64 where, __u64 super, __s64 r
     struct account_key key = account_key_of(step, where);
     __u32 slot = account_slot(&key);
 
-    /* A slot outside the array means that earlier calls were lost, and so is this one. */
     if (!slot)
         slot = account_create_counters(step, &key, super, result, pid);
     if (slot && !pid && key.op < IO_OP_FIRST_META)
@@ -337,7 +348,7 @@ static __always_inline __u64 account_other(__u64 step, __u8 op)
     struct account_key key = {.step = who_number(step), .dev = IO_DEV_OTHER, .op = op};
     __u32 slot = account_slot(&key);
 
-    return slot ? address_of(bpf_map_lookup_elem(&account, &slot)) : 0;
+    return slot ? address_of(account_at(slot)) : 0;
 }
 
 static __always_inline __u64 *account_find_errno(__u64 step, struct errno_key *key)
@@ -403,7 +414,7 @@ static __always_inline struct account_value *account_hinted(const struct hint *h
 
     if (hint->dev != dev || slot >> HINT_BITS || !slot)
         return NULL;
-    return bpf_map_lookup_elem(&account, &slot);
+    return account_at(slot);
 }
 
 /* Returns the counters of a call; creates them if needed. NULL if the call is not counted or there
@@ -431,7 +442,7 @@ static __always_inline struct account_value *account_find(const struct call *cal
     if (hint && slot < 1 << HINT_BITS)
         *hint =
             (struct hint){.dev = call->dev, .slot = hint_tag(call->op, shard) << HINT_BITS | slot};
-    return bpf_map_lookup_elem(&account, &slot);
+    return account_at(slot);
 }
 
 static __always_inline void account_time(const struct call *call, struct account_value *value)

@@ -115,6 +115,8 @@ MAPS(DEFINE_CALL)
 SEC("syscall")
 int maps_do(void *ctx)
 {
+    if (call.action == MAPS_PUSH)
+        return bpf_map_push_elem(&slots, call.value, BPF_ANY);
     switch (call.map) {
         MAPS(CASE_CALL)
     }

@@ -22,6 +22,7 @@ enum maps_action {
     MAPS_PUT,  /* key, value, flags */
     MAPS_DROP, /* key */
     MAPS_WALK, /* -> n elements in map `rows`, each a key followed by its value */
+    MAPS_PUSH, /* a value onto the stack `slots`, whatever `map` is */
 };
 
 /* One request and its answer. */

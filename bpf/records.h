@@ -21,9 +21,9 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 15
+#define JOBIO_LAYOUT 16
 #endif
-#define JOBIO_SHAPE 4
+#define JOBIO_SHAPE 5
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -125,11 +125,12 @@ struct levels_record {
     __u32 orders;     /* 1: the freeing of open files is seen, so order is known (order.bpf.h) */
     __u32 saved;      /* 1: some task has a record in `saved_calls` (saved.bpf.h) */
     __u32 opens;      /* 1: open files get a way at their open (order.bpf.h) */
-    __u32 pad[7];     /* to a cache line, because programs read the above in each call */
+    __u32 slots;      /* of counters that were given to the programs, and slot 0; 0: none yet */
+    __u32 pad[6];     /* to a cache line, because programs read the above in each call */
     /* Elements that all steps hold beyond share_limit.first. Can be below 0: a call that ends while
      * its step is dropped may be given back twice. */
     __s32 beyond[SHARE_KINDS];
-    __u32 pad2;
+    __u32 slots_taken;                  /* of counters that are not free */
     __u32 aggregated[JOBIO_AGGREGATED]; /* 0: no step with this number % JOBIO_AGGREGATED has keys
                                          * of IO_DEV_OTHER */
 };
@@ -199,8 +200,10 @@ struct wait {
 
 /*
  * The counters of a step: map `places`, a hash, account_key -> the slot (__u32) of its counters in
- * map `account`, an array that user space maps too. Slot 0 is never used: in `places` it means that
- * the key is being created. A slot outside the array means that the key has no counters.
+ * map `account`, an array of chunks. A chunk is an array, which is pinned as account_<its index>
+ * and which user space maps, too. Slot n is element n % ACCOUNT_CHUNK of chunk n / ACCOUNT_CHUNK;
+ * slot 0 is never used. User space makes the chunks (collector/probe/slots.c). The free slots of
+ * those that exist are in the stack `slots`. The counters in a free slot are 0.
  */
 struct account_key {
     __u32 step;
@@ -236,8 +239,8 @@ struct account_value {
     __u64 slices[SLICES];
 };
 
-/* User space maps this many values at once: whole pages of 4, 16 or 64 KiB. The array's size is a
- * multiple of it. */
+#define ACCOUNT_CHUNK 4096
+/* User space maps this many values at once: whole pages of 4, 16 or 64 KiB. */
 #define ACCOUNT_WINDOW 1024
 
 /* Map `caches`, a hash: what a step brought into the page cache. Hits have no counter: they are the
@@ -369,12 +372,13 @@ struct aio_record {
 /*
  * Memory. The counters of a key take 384 bytes, its element of `places` 48 (header) + 16 (key) + 8
  * (slot) and its bucket 16.
- * There is room for steps x mounts x IO_OP_COUNT elements, and for a pool of extra shards (at most
- * one per CPU and JOBIO_MAX_SHARDS) for steps that run on many CPUs:
- *   200 steps:          200 x 20 x 27 = 108,000 elements
- *   pool, 256 CPUs:      80 x 20 x 27 =  43,200
- *   account: 151,200 x 384                                 = 55.4 MiB
- *   places: 151,200 x 72 + 262,144 buckets x 16            = 14.4 MiB
+ * There is room for steps x mounts x 16 operations, and for a pool of extra shards (at most one per
+ * CPU and JOBIO_MAX_SHARDS) for steps that run on many CPUs. With 256 CPUs:
+ *   200 steps:          200 x 20 x 16 = 64,000 elements
+ *   pool:                80 x 20 x 16 = 25,600
+ *   account: 22 chunks x 4,096 x 384                       = 33.0 MiB, at the start 3.0
+ *   slots: 22 x 4,096 x 4                                  =  0.3 MiB
+ *   places: 89,600 x 96 + 131,072 buckets x 16             = 10.2 MiB, at the start 2.0
  *   steps and lost: 8,192 x (64 + 128) + 2 x 8,192 x 16    =  1.8 MiB
  *   chains: 4,096 x (72 + 16)                              =  0.3 MiB
  *   caches: 200 x 40 + 80 x 20 = 9,600 x 128 + 16,384 x 16 =  1.4 MiB
@@ -386,12 +390,16 @@ struct aio_record {
  *   users: 16,384 x 80 + 16,384 x 16                       =  1.5 MiB
  *   task slots: 8,192 x 384, claims: 8,192 x (64 + 16)     =  3.6 MiB
  *   orders: 8,192 x 128, locks: 1,024 x (64 + 16)          =  1.1 MiB
- * The sum is 85 MiB. A task in a step adds about 400 bytes if it has no task slot. On kernels
- * without task storage there is room for JOBIO_MAX_THREADS of them, 6.6 MiB. Where kprobes count,
- * the rows of bpf/maps.h take 151,200 x 16 = 2.3 MiB.
+ * The sum is 59 MiB. If the kernel can allocate elements of hashes when they are inserted
+ * (bpf_mem_alloc, since 6.1), those of `places` are, and on nodes of few CPUs those of other
+ * hashes, too: see collector/probe/sizes.c. The kernel keeps up to 96 free elements for each CPU
+ * and such a map, 2.3 MiB for `places` with 256 CPUs. A task in a step adds about 400 bytes if it
+ * has no task slot. On kernels without task storage there is room for JOBIO_MAX_THREADS of
+ * them, 6.6 MiB. Where kprobes count, the rows of bpf/maps.h take 89,600 x 16 = 1.4 MiB.
  */
 #define JOBIO_DEFAULT_STEPS 200
 #define JOBIO_MOUNTS 20
+#define JOBIO_MOUNT_OPS 16     /* operations of a step on a mount, on average over all */
 #define JOBIO_MOUNT_RECORDS 48 /* elements of `mounts` for each step */
 #define JOBIO_FIRST_MOUNTS 32  /* share_limit.first of the mounts */
 #define JOBIO_MAX_SHARDS 80

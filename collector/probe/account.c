@@ -177,9 +177,9 @@ static int add_value(const void *key, const void *value, void *arg)
     if (!pass_has(pass, at->step) || at->op >= IO_OP_COUNT)
         return 0;
     memcpy(&slot, value, sizeof(slot));
-    if (!maps_has_slot(pass->probe, slot))
+    if (!slots_have(pass->probe, slot))
         return 0;
-    from = maps_value(pass->probe, slot);
+    from = slots_value(pass->probe, slot);
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     if (!op || !from)
         return -ENOMEM;
@@ -440,6 +440,7 @@ static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, pro
     if (r < 0)
         return r;
     twalk_r(probe->accounts, end_step, &pass);
+    (void)slots_grow(probe);
     return pass.result;
 }
 

@@ -42,16 +42,18 @@ struct drop_list {
     struct probe *probe;
     const uint32_t *steps; /* ascending */
     size_t n_steps;
-    struct account_key *keys;
+    struct place {
+        struct account_key key;
+        uint32_t slot;
+    } * places;
     size_t n, room;
 };
 
-/* A slot becomes free when its key is deleted, so clear it before. */
 static int clear_slot(const void *key, const void *value, void *arg)
 {
     struct drop_list *list = arg;
     struct account_value *at;
-    struct account_key *keys;
+    struct place *places;
     uint32_t slot;
 
     if (!bsearch(key, list->steps, list->n_steps, sizeof(*list->steps), compare_numbers))
@@ -59,20 +61,21 @@ static int clear_slot(const void *key, const void *value, void *arg)
     if (list->n == list->room) {
         size_t room = list->room ? list->room * 2 : 256;
 
-        keys = reallocarray(list->keys, room, sizeof(*keys));
-        if (!keys)
+        places = reallocarray(list->places, room, sizeof(*places));
+        if (!places)
             return -ENOMEM;
-        list->keys = keys;
+        list->places = places;
         list->room = room;
     }
     memcpy(&slot, value, sizeof(slot));
-    if (maps_has_slot(list->probe, slot)) {
-        at = maps_value(list->probe, slot);
+    if (slots_have(list->probe, slot)) {
+        at = slots_value(list->probe, slot);
         if (!at)
             return -ENOMEM;
         memset(at, 0, sizeof(*at));
     }
-    memcpy(&list->keys[list->n++], key, sizeof(*list->keys));
+    list->places[list->n].slot = slot;
+    memcpy(&list->places[list->n++].key, key, sizeof(places->key));
     return 0;
 }
 
@@ -97,8 +100,11 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
 
     if (r == -ENOMEM)
         (void)error_errno(error, r, "cannot drop steps");
-    map_drop_all(probe, probe->skel->maps.places, list.keys, list.n);
-    free(list.keys);
+    /* A slot is free when no key leads to it, and its counters are empty. */
+    for (size_t i = 0; i < list.n; i++)
+        if (map_drop(probe, probe->skel->maps.places, &list.places[i].key) == 0)
+            slots_give(probe, list.places[i].slot);
+    free(list.places);
     return r;
 }
 

@@ -248,6 +248,14 @@ int map_drop(const struct probe *probe, const struct bpf_map *map, const void *k
                                      : bpf_map_delete_elem(bpf_map__fd(map), key);
 }
 
+int map_push(const struct probe *probe, const struct bpf_map *map, const void *value)
+{
+    if (!probe->elements)
+        return bpf_map_update_elem(bpf_map__fd(map), NULL, value, BPF_ANY);
+    memcpy(probe->elements->data_call->call.value, value, bpf_map__value_size(map));
+    return run_action(probe, map, MAPS_PUSH);
+}
+
 void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n)
 {
     size_t size = bpf_map__key_size(map);

@@ -250,6 +250,7 @@ int hooks_resolve(struct probe *probe, struct error *error)
         io_uring_choose(probe);
         probe->features.usual_calls = are_usual(probe);
         kprobes_choose_kind(probe, btf);
+        probe->can_allocate = sizes_can_allocate(btf);
     }
     btf__free(btf);
     return r < 0 ? error_errno(error, r, "cannot list the kernel's functions") : 0;

@@ -406,7 +406,6 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
 
     skel->rodata->features = probe->features;
     skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-    skel->rodata->account_slots = probe->skel->rodata->account_slots;
     memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
            sizeof(skel->rodata->share_limits));
     for (size_t i = 0; i < HOOK_COUNT; i++)

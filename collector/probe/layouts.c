@@ -67,6 +67,8 @@ static int open_maps(struct probe *other, struct error *error)
                    ? r
                    : error_set(error, -ENOENT, "the maps in '%s' are incomplete", other->directory);
     r = maps_open(other, error);
+    if (r == 0)
+        r = slots_open(other, true, error);
     return r < 0 ? r : shares_recount(other, error);
 }
 
@@ -234,6 +236,7 @@ void probe_destroy(struct probe *probe)
     hooks_close(probe);
     accounts_close(probe);
     elements_close(probe);
+    slots_close(probe);
     maps_close(probe);
     jobio_bpf__destroy(probe->skel);
     free(probe->directory);

@@ -222,44 +222,8 @@ int maps_open(struct probe *probe, struct error *error)
     return r < 0 ? error_errno(error, r, "cannot create a BPF map of maps") : 0;
 }
 
-#define WINDOW_BYTES (ACCOUNT_WINDOW * sizeof(struct account_value))
-
-/* Do not map all of it at once, because the kernel counts all pages of a mapping as resident. */
-static struct account_value *open_window(struct probe *probe, size_t window)
-{
-    int fd = bpf_map__fd(probe->skel->maps.account);
-    void *at =
-        mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, window * WINDOW_BYTES);
-
-    return at == MAP_FAILED ? NULL : at;
-}
-
-bool maps_has_slot(const struct probe *probe, uint32_t slot)
-{
-    return slot && slot < bpf_map__max_entries(probe->skel->maps.account);
-}
-
-struct account_value *maps_value(struct probe *probe, uint32_t slot)
-{
-    size_t window = slot / ACCOUNT_WINDOW;
-
-    if (!probe->windows) {
-        probe->n_windows = bpf_map__max_entries(probe->skel->maps.account) / ACCOUNT_WINDOW;
-        probe->windows = calloc(probe->n_windows, sizeof(*probe->windows));
-    }
-    if (!probe->windows)
-        return NULL;
-    if (!probe->windows[window])
-        probe->windows[window] = open_window(probe, window);
-    return probe->windows[window] ? &probe->windows[window][slot % ACCOUNT_WINDOW] : NULL;
-}
-
 void maps_close(struct probe *probe)
 {
-    for (size_t i = 0; probe->windows && i < probe->n_windows; i++)
-        if (probe->windows[i])
-            (void)munmap(probe->windows[i], WINDOW_BYTES);
-    free(probe->windows);
     if (probe->levels)
         (void)munmap(probe->levels, sizeof(*probe->levels));
     for (size_t i = 0; i < ARRAY_SIZE(probe->fence); i++)

@@ -17,37 +17,6 @@
 
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
-/* bpf/records.h has the arithmetic. */
-static uint32_t pool_size(void)
-{
-    int cpus = libbpf_num_possible_cpus();
-
-    return cpus < 1 ? 1 : cpus > JOBIO_MAX_SHARDS ? JOBIO_MAX_SHARDS : cpus;
-}
-
-static uint32_t shards_of_cpus(void)
-{
-    int cpus = libbpf_num_possible_cpus();
-
-    return cpus < 1 ? 1 : cpus;
-}
-
-static void set_sizes(struct jobio_bpf *skel, uint32_t max_steps)
-{
-    uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS, keys, values;
-
-    if (steps > JOBIO_MAX_STEPS)
-        steps = JOBIO_MAX_STEPS;
-    keys = (steps + pool_size()) * JOBIO_MOUNTS * IO_OP_COUNT;
-    (void)bpf_map__set_max_entries(skel->maps.mounts, steps * JOBIO_MOUNT_RECORDS);
-    (void)bpf_map__set_max_entries(skel->maps.caches, (2 * steps + pool_size()) * JOBIO_MOUNTS);
-    (void)bpf_map__set_max_entries(skel->maps.places, keys);
-    /* The kernel allocates an extra element per CPU. */
-    values = 1 + keys + shards_of_cpus();
-    values = (values + ACCOUNT_WINDOW - 1) / ACCOUNT_WINDOW * ACCOUNT_WINDOW;
-    (void)bpf_map__set_max_entries(skel->maps.account, values);
-}
-
 /* devtmpfs has a single super block, however often it is mounted. Try the host's mount table first,
  * because a service may have its own /dev. */
 static uint32_t find_devtmpfs(void)
@@ -113,7 +82,7 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     probe->skel = features_open(&probe->features);
     if (!probe->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
-    set_sizes(probe->skel, max_steps);
+    sizes_set(probe->skel, max_steps, probe->can_allocate);
     if (probe->directory) {
         r = adopt(probe, error);
         if (r < 0)
@@ -121,7 +90,6 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     }
     probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
     probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
-    probe->skel->rodata->account_slots = bpf_map__max_entries(probe->skel->maps.account) - 1;
     shares_set(probe->skel);
     if (probe->features.spans)
         spans_set_sizes(probe->skel);
@@ -292,6 +260,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         return r;
     maps_hide_memory(probe->skel);
     r = maps_open(probe, error);
+    if (r == 0)
+        r = slots_open(probe, probe->adopted, error);
     if (r < 0)
         return r;
     attach(probe);
@@ -419,6 +389,7 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     if (r < 0 && r != -EEXIST)
         return error_errno(error, r, "cannot add the step to the BPF map");
     levels_add(probe->levels, level, cgroup_version);
+    (void)slots_grow(probe); /* if it fails, the next reading tries it again */
     return 0;
 }
 
@@ -450,7 +421,7 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
 {
     struct shards_used used = {.except = step_key(cgroup_id, cgroup_version)};
     struct step_record record = {0};
-    uint32_t limit = shards_of_cpus(), n = 1;
+    uint32_t limit = sizes_cpus(), n = 1;
     struct probe *other = layouts_find(probe, used.except);
     int r;
 
@@ -459,7 +430,7 @@ int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, un
     r = probe->blind ? -ENOTSUP : map_each(probe, probe->skel->maps.steps, sum_shards, &used, NULL);
     if (r < 0)
         return r;
-    while (n < shards && n < limit && n * 2 - 1 + used.n <= pool_size())
+    while (n < shards && n < limit && n * 2 - 1 + used.n <= sizes_pool())
         n *= 2;
     r = map_get(probe, probe->skel->maps.steps, &used.except, &record);
     if (r < 0)
@@ -538,6 +509,7 @@ int probe_new_mounts(struct probe *probe, probe_mount_f each, void *arg, struct 
         p->new_mount_arg = arg;
         r = ring_buffer__consume(p->ring);
         p->new_mount = NULL;
+        (void)slots_grow(p);
     }
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer") : 0;
 }

@@ -49,16 +49,18 @@ struct probe {
     struct probe_hook listed[HOOK_COUNT + SYSCALL_HOOKS]; /* the list that probe_hooks() returns */
     uint64_t distrusted, ns_per_event;                    /* probe_tested() */
     struct ring_buffer *ring;
-    struct levels_record *levels;   /* mapping of the map `levels`, made by maps_open() */
-    struct account_value **windows; /* mappings of the map `account`; NULL: not mapped yet */
-    size_t n_windows;
-    int fence[2];              /* of maps_wait(), created by maps_open() */
-    struct maps_bpf *elements; /* access program; NULL: use bpf(2) */
-    struct maps_page *rows;    /* of `elements` */
-    void *accounts;            /* tsearch tree of struct step_tallies, by step */
-    struct probe *others;      /* owned list of other layouts, linked by this member */
-    struct error unreadable;   /* why a layout of this shape could not be opened; "": all were */
-    int rings; /* with other layouts: epoll descriptor of all ring buffers; else 0 */
+    struct levels_record *levels; /* mapping of the map `levels`, made by maps_open() */
+    bool can_allocate;            /* sizes_can_allocate() */
+    int *chunks;                  /* owned descriptors of the chunks of counters: slots.c */
+    uint32_t n_chunks;
+    struct account_value **windows; /* mappings of parts of them; NULL: not mapped yet */
+    int fence[2];                   /* of maps_wait(), created by maps_open() */
+    struct maps_bpf *elements;      /* access program; NULL: use bpf(2) */
+    struct maps_page *rows;         /* of `elements` */
+    void *accounts;                 /* tsearch tree of struct step_tallies, by step */
+    struct probe *others;           /* owned list of other layouts, linked by this member */
+    struct error unreadable; /* why a layout of this shape could not be opened; "": all were */
+    int rings;               /* with other layouts: epoll descriptor of all ring buffers; else 0 */
     probe_mount_f new_mount;
     void *new_mount_arg;
     struct ring_buffer *span_ring;               /* NULL: nothing is traced */
@@ -95,6 +97,7 @@ int map_get(const struct probe *probe, const struct bpf_map *map, const void *ke
 int map_put(const struct probe *probe, const struct bpf_map *map, const void *key,
             const void *value, uint64_t flags);
 int map_drop(const struct probe *probe, const struct bpf_map *map, const void *key);
+int map_push(const struct probe *probe, const struct bpf_map *map, const void *value);
 /* Delete those of the n keys that exist. */
 void map_drop_all(const struct probe *probe, const struct bpf_map *map, const void *keys, size_t n);
 /* Call `each` for every element. A non-zero return of `each` ends the walk and is returned. After
@@ -152,13 +155,34 @@ void maps_hide_memory(const struct jobio_bpf *skel);
 int maps_unpin(const char *directory, struct error *error);
 /* Map `levels` of the loaded skeleton, which this process writes, and prepare maps_wait(). */
 int maps_open(struct probe *probe, struct error *error);
-/* Returns false if a key with this slot has no counters (bpf/records.h). */
-bool maps_has_slot(const struct probe *probe, uint32_t slot);
-/* Returns the counters of a valid slot, in the map itself; NULL on out-of-memory. */
-struct account_value *maps_value(struct probe *probe, uint32_t slot);
 void maps_close(struct probe *probe);
 /* Wait until all programs that are running now have ended. On any thread. */
 int maps_wait(const struct probe *probe, struct error *error);
+
+/* sizes.c: the sizes of the maps. */
+
+uint32_t sizes_cpus(void); /* number of possible CPUs */
+uint32_t sizes_pool(void); /* number of extra shards that all steps share */
+/* Returns whether the kernel (its types) can allocate elements of hashes in any context. If not,
+ * they are allocated with the map. */
+bool sizes_can_allocate(const struct btf *btf);
+/* Set the sizes of the maps. Call it before maps are adopted. max_steps: 0: the default. */
+void sizes_set(struct jobio_bpf *skel, uint32_t max_steps, bool can_allocate);
+
+/* slots.c: the counters (bpf/records.h), whose memory grows with use. */
+
+/* Make the first chunks, or adopt those of an earlier process. Call it after maps_open(). */
+int slots_open(struct probe *probe, bool adopt, struct error *error);
+/* Make another chunk if few slots are free. Returns 0 or a negative errno: steps use what there is,
+ * and calls that find no slot are counted as lost. */
+int slots_grow(struct probe *probe);
+/* Give back the slot of a deleted key, after its counters were cleared. */
+void slots_give(const struct probe *probe, uint32_t slot);
+/* Returns false if there are no counters in this slot. */
+bool slots_have(const struct probe *probe, uint32_t slot);
+/* Returns the counters of a valid slot, in the map itself; NULL on out-of-memory. */
+struct account_value *slots_value(const struct probe *probe, uint32_t slot);
+void slots_close(struct probe *probe);
 
 /* shares.c: how much of the maps a step may take (bpf/records.h). */
 

@@ -201,7 +201,6 @@ void syscalls_attach(struct probe *probe)
         memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
         skel->rodata->features = probe->features;
         skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-        skel->rodata->account_slots = probe->skel->rodata->account_slots;
         memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
                sizeof(skel->rodata->share_limits));
         r = syscalls_bpf__load(skel);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/probe/probe_impl.h"
 #include "common/cleanup.h"
@@ -71,7 +72,7 @@ static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t b
     uint64_t one = 1;
 
     value.latency[3] = bucket;
-    *maps_value(probe, ++places) = value;
+    *slots_value(probe, ++places) = value;
     put(probe->skel->maps.places, &key, &places);
     put(probe->skel->maps.errnos, &errno_at, &one);
     put(probe->skel->maps.mounts, &mount_at, &mount);
@@ -98,10 +99,10 @@ static size_t count_places(void)
     size_t n = 0;
 
     for (uint32_t i = 1; i <= places; i++) {
-        if (maps_value(probe, i)->requests)
+        if (slots_value(probe, i)->requests)
             n++;
         else
-            assert_memory_equal(maps_value(probe, i), &none, sizeof(none));
+            assert_memory_equal(slots_value(probe, i), &none, sizeof(none));
     }
     return n;
 }
@@ -260,11 +261,11 @@ static void test_slices(void **state)
         skip();
     must(probe_add(probe, 100, 3, 2, &number, &error));
     count(number, 1, 0);
-    maps_value(probe, places)->slices[40 % SLICES] = 40ull << 32 | 7;
-    maps_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 2;
+    slots_value(probe, places)->slices[40 % SLICES] = 40ull << 32 | 7;
+    slots_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 2;
     count_op(number, IO_WRITE, 1, 0);
-    maps_value(probe, places)->slices[40 % SLICES] = 32ull << 32 | 9; /* an older slice */
-    maps_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 3;
+    slots_value(probe, places)->slices[40 % SLICES] = 32ull << 32 | 9; /* an older slice */
+    slots_value(probe, places)->slices[41 % SLICES] = 41ull << 32 | 3;
     must(probe_read(probe, NULL, 0, take_slices, waits, &error));
     assert_int_equal(waits[40], 7 << SLICE_UNIT_LOG2);
     assert_int_equal(waits[41], 3 << SLICE_UNIT_LOG2);
@@ -299,7 +300,7 @@ static void test_error_of_the_callback(void **state)
 /* More elements than fit into any fixed room. All come from one walk of the program. */
 static void test_many_places(void **state)
 {
-    const uint32_t many = 70000;
+    const uint32_t many = 60000;
     size_t n = 0;
 
     (void)state;
@@ -316,6 +317,113 @@ static void test_many_places(void **state)
     must(map_each(probe, probe->skel->maps.places, count_key, &n, &error));
     assert_int_equal(n, many);
     assert_int_equal(probe->elements->data_call->call.n, many);
+}
+
+/* As the programs do. Returns 0 if there is none. */
+static uint32_t take_slot(void)
+{
+    uint32_t slot = 0;
+
+    if (bpf_map_lookup_and_delete_elem(bpf_map__fd(probe->skel->maps.slots), NULL, &slot) < 0)
+        return 0;
+    probe->levels->slots_taken++;
+    return slot;
+}
+
+/* Take n slots for keys of the step. Each must be free, and empty. */
+static void take_slots(uint32_t step, uint32_t n, bool *taken)
+{
+    static const struct account_value none;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct account_key key = {.step = step, .dev = i + 1};
+        uint32_t slot = take_slot();
+
+        assert_true(slots_have(probe, slot));
+        assert_false(taken[slot]);
+        taken[slot] = true;
+        assert_memory_equal(slots_value(probe, slot), &none, sizeof(none));
+        slots_value(probe, slot)->requests = 1;
+        put(probe->skel->maps.places, &key, &slot);
+    }
+}
+
+static bool *no_slots(void)
+{
+    bool *taken = calloc(bpf_map__max_entries(probe->skel->maps.slots), sizeof(*taken));
+
+    assert_non_null(taken);
+    return taken;
+}
+
+/* There is always room for more keys, until there are as many as the maps are made for. Memory is
+ * used again after a step has ended. */
+static void test_slots(void **state)
+{
+    const uint32_t steps = 30, keys = 1500;
+    uint32_t chunks;
+    bool *taken;
+
+    (void)state;
+    if (!probe)
+        skip();
+    assert_in_range(probe->n_chunks, 1, 3);
+    taken = no_slots();
+    for (uint32_t i = 0; i < steps; i++) {
+        must(probe_add(probe, 100 + i, 3, 2, NULL, &error));
+        take_slots(step_number(100 + i, 2), keys, taken);
+    }
+    free(taken);
+    chunks = probe->n_chunks;
+    assert_in_range(chunks, steps * keys / ACCOUNT_CHUNK + 1, steps * keys / ACCOUNT_CHUNK + 4);
+    assert_int_equal(probe->levels->slots_taken, steps * keys);
+    for (uint32_t i = 0; i < steps; i++)
+        must(probe_drop(probe, 100 + i, 2, &error));
+    assert_int_equal(probe->levels->slots_taken, 0);
+    taken = no_slots();
+    must(probe_add(probe, KEPT, 3, 2, NULL, &error));
+    assert_int_equal(probe->n_chunks, chunks);
+    take_slots(step_number(KEPT, 2), chunks * ACCOUNT_CHUNK - 1, taken);
+    assert_int_equal(take_slot(), 0);
+    must(slots_grow(probe));
+    assert_in_range(probe->n_chunks, chunks + 1, chunks + 3);
+    assert_int_not_equal(take_slot(), 0);
+    free(taken);
+}
+
+#define PINS "/sys/fs/bpf/jobio-unit-slots"
+
+/* A process that was killed had pinned a chunk and given a part of its slots. */
+static void test_slots_adopted(void **state)
+{
+    const struct probe_options options = {.pin_dir = PINS};
+    uint32_t chunks, given;
+    bool *taken;
+
+    (void)state;
+    probe_destroy(probe);
+    probe = NULL;
+    if (probe_create(&probe, &options, &error) < 0 || probe_blind(probe))
+        skip();
+    chunks = probe->n_chunks;
+    given = probe->levels->slots - 1;
+    taken = no_slots();
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(take_slot(), given - i);
+    probe->levels->slots -= 10;
+    probe->levels->slots_taken -= 10;
+    take_slots(1, given - 10, taken);
+    probe_destroy(probe);
+    probe = NULL;
+    must(probe_create(&probe, &options, &error));
+    assert_true(probe_is_adopted(probe));
+    assert_in_range(probe->n_chunks, chunks + 1, chunks + 3);
+    take_slots(2, 10 + (probe->n_chunks - chunks) * ACCOUNT_CHUNK, taken);
+    free(taken);
+    probe_destroy(probe);
+    probe = NULL;
+    must(probe_unpin(PINS, &error));
+    assert_int_equal(rmdir(PINS), 0);
 }
 
 /* --- kprobes ---------------------------------------------------------------------------------- */
@@ -402,6 +510,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slots, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slots_adopted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kprobe_errors, setup, teardown),
         cmocka_unit_test(test_io_uring_hooks),
     };
