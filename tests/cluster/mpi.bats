@@ -81,14 +81,29 @@ trace_has_all_steps() {
     on_spans 'map(.name | select(startswith("step "))) | sort == ["step 0", "step batch"]'
 }
 
-@test "sbatch --io-trace: each request is a span in the trace of the job, or counted as left out" {
+# has_calls ID N: jobiod has read so many calls of MPI_File_close
+has_calls() {
+    jobio job "$1" --json | jq -e ".mpi.calls.close.calls >= $2"
+}
+
+# ranks: "PID RANK" of the processes in the trace that call MPI-IO; those whose rank was not read have none
+ranks() {
+    jq -r '[.resourceSpans[].scopeSpans[].spans[]] | (map(select(.name | startswith("MPI_File")).parentSpanId)) as $callers
+        | .[] | select(.spanId | IN($callers[])).attributes | map({key, value: (.value | to_entries[0].value)})
+        | from_entries | "\(.["process.pid"]) \(.["jobio.rank"] // "")"' /tmp/trace.json | sort
+}
+
+@test "sbatch --io-trace: each request is a span in the trace of the job, or counted as left out, and ranks are right" {
     local id root=4bf92f3577b34da6a3ce929d0e0e4736 spans counted
+    # Each rank writes its number down, and waits until jobiod has read its calls.
     id=$(submit alice --io-mpi --io-trace << END
 #!/bin/sh
 export TRACEPARENT=00-$root-00f067aa0ba902b7-01
-mpirun.mpich -n 2 calls /scratch/calls
+RANKS=/fast/ranks mpirun.mpich -n 2 calls /scratch/calls
 END
     )
+    wait_for 240 has_calls "$id" 4
+    touch /fast/ranks.read
     job_wait "$id"
     wait_for 60 trace_has_all_steps "$id"
     jobio job "$id" --json --steps > /tmp/job.json
@@ -103,4 +118,11 @@ END
     on_spans '(map(select(.name == "MPI_File_write_all").spanId)) as $calls
         | any(.[]; .name == "write" and (.parentSpanId | IN($calls[])))'
     not as bob jobio trace "$id" -o /tmp/bobs.json
+    # What was not read is counted.
+    ranks | tee /tmp/ranks
+    same "$(cut -d ' ' -f 1 /fast/ranks | sort)" "$(cut -d ' ' -f 1 /tmp/ranks)"
+    grep ' [01]$' /tmp/ranks
+    not grep -vxf /fast/ranks <(grep ' [0-9]' /tmp/ranks)
+    on_spans "[.[].attributes[]? | select(.key == \"jobio.ranks_unknown\").value.intValue | tonumber] | add
+        >= $(grep -c ' $' /tmp/ranks)"
 }

@@ -3,11 +3,14 @@
  * "CLASS CALLS ERRORS BYTES REQUESTED UNKNOWN", the sum over the ranks. Compiled with the mpicc of
  * each implementation: only MPI is used.
  *
- * usage: calls FILE [ROUNDS] */
+ * usage: calls FILE [ROUNDS]
+ * $RANKS is a file: each rank appends "PID RANK" after its calls, and waits until $RANKS.read
+ * exists. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CALLS, ERRORS, BYTES, REQUESTED, UNKNOWN, SUMS };
 
@@ -266,6 +269,18 @@ static void failures(MPI_File file, char *data, const char *path)
     (void)file;
 }
 
+static void write_rank(const char *path)
+{
+    char read[4096];
+    FILE *file = fopen(path, "a");
+
+    if (!file || fprintf(file, "%d %d\n", (int)getpid(), rank) < 0 || fclose(file))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    snprintf(read, sizeof(read), "%s.read", path);
+    while (access(read, F_OK))
+        usleep(10000);
+}
+
 static void print_sums(void)
 {
     long long all[CLASSES][SUMS];
@@ -306,6 +321,8 @@ int main(int argc, char **argv)
     end_of_file(file, data);
     failures(file, data, argv[1]);
     DO(CLOSE, CALLS, 0, MPI_File_close(&file));
+    if (getenv("RANKS"))
+        write_rank(getenv("RANKS"));
     print_sums();
     MPI_Type_free(&pair);
     MPI_Finalize();
