@@ -81,7 +81,7 @@ static int add_chunk(struct probe *probe)
 }
 
 /* Open the chunks of an earlier process, which may have been killed before the last one was given
- * completely. */
+ * completely. -ENOENT: somebody has removed one that the programs use. */
 static int adopt_chunks(struct probe *probe)
 {
     char path[PATH_MAX];
@@ -97,6 +97,8 @@ static int adopt_chunks(struct probe *probe)
         probe->chunks[probe->n_chunks++] = r;
     }
     r = r == -ENOENT || r >= 0 ? 0 : r;
+    if (r == 0 && given > 1 && probe->n_chunks * ACCOUNT_CHUNK < given)
+        r = -ENOENT;
     for (uint32_t i = given / ACCOUNT_CHUNK; i < probe->n_chunks && r == 0; i++)
         r = give_chunk(probe, i);
     return r;

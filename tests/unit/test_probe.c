@@ -6,8 +6,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "collector/probe/probe_impl.h"
@@ -393,17 +396,25 @@ static void test_slots(void **state)
 
 #define PINS "/sys/fs/bpf/jobio-unit-slots"
 
+/* Mount a BPF file system that only this process sees. */
+static bool mount_bpf(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL) == 0;
+}
+
 /* A process that was killed had pinned a chunk and given a part of its slots. */
 static void test_slots_adopted(void **state)
 {
     const struct probe_options options = {.pin_dir = PINS};
     uint32_t chunks, given;
+    char path[PATH_MAX];
     bool *taken;
 
     (void)state;
     probe_destroy(probe);
     probe = NULL;
-    if (probe_create(&probe, &options, &error) < 0 || probe_blind(probe))
+    if (!mount_bpf() || probe_create(&probe, &options, &error) < 0 || probe_blind(probe))
         skip();
     chunks = probe->n_chunks;
     given = probe->levels->slots - 1;
@@ -422,6 +433,10 @@ static void test_slots_adopted(void **state)
     free(taken);
     probe_destroy(probe);
     probe = NULL;
+    (void)snprintf(path, sizeof(path), "%s/%d/account_%u", PINS, JOBIO_LAYOUT, chunks);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(probe_create(&probe, &options, &error), -ENOENT);
+    assert_null(probe);
     must(probe_unpin(PINS, &error));
     assert_int_equal(rmdir(PINS), 0);
 }
