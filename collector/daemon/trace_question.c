@@ -62,7 +62,7 @@ static int print(struct trace_answer *answer, const struct step_trace *steps, si
         return error_set(error, -EMSGSIZE,
                          "the trace of one step is longer than an answer may be (%d MiB)%s",
                          TEXT_MAX >> 20, answer->chrome ? "" : ": --format chrome is shorter");
-    return error_set(error, r, "out of memory for the answer");
+    return r < 0 ? error_set(error, r, "out of memory for the answer") : 0;
 }
 
 static int run(struct store *reader, void *arg, struct error *error)

@@ -174,7 +174,7 @@ static struct owner *owner_of(struct room *room, uint32_t uid)
     return owner;
 }
 
-/* Files that are not traces are those of nobody. */
+/* Files that are not traces belong to nobody. */
 static uint32_t read_owner(int dir_fd, struct entry *entry)
 {
     char start[TRACE_FILE_START];

@@ -5,7 +5,7 @@
  *
  * usage: calls FILE [ROUNDS]
  * $RANKS is a file: each rank appends "PID RANK" after its calls, and waits until $RANKS.read
- * exists. */
+ * exists, at most WAIT_S. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,16 +269,22 @@ static void failures(MPI_File file, char *data, const char *path)
     (void)file;
 }
 
+#define WAIT_S 600
+
 static void write_rank(const char *path)
 {
     char read[4096];
+    double end = MPI_Wtime() + WAIT_S;
     FILE *file = fopen(path, "a");
 
     if (!file || fprintf(file, "%d %d\n", (int)getpid(), rank) < 0 || fclose(file))
         MPI_Abort(MPI_COMM_WORLD, 3);
     snprintf(read, sizeof(read), "%s.read", path);
-    while (access(read, F_OK))
+    while (access(read, F_OK)) {
+        if (MPI_Wtime() > end)
+            MPI_Abort(MPI_COMM_WORLD, 4);
         usleep(10000);
+    }
 }
 
 static void print_sums(void)
