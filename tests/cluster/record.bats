@@ -214,7 +214,6 @@ batch_down() {
     scontrol update nodename=$node state=down reason=test
 }
 
-# bats test_tags=long
 @test "after a node failure with a hung jobiod, the timer writes the record" {
     start failed --no-requeue --wrap "$(work failed 10)"
     wait_for 120 test -e /scratch/failed.done
