@@ -22,7 +22,7 @@ struct selftest {
 };
 
 /* Creates a directory in `directory` (on a file system that is counted, such as /run) and removes
- * it again. Gives up after half a second. A failure is not a reason not to start. */
+ * it again. Gives up after two seconds. A failure is not a reason not to start. */
 int selftest_run(struct probe *probe, struct hierarchy *hierarchy, const char *directory,
                  struct selftest *ret, struct error *error);
 
