@@ -84,18 +84,28 @@ static int read_nfs(const struct io_mount *m, struct figures *figures)
                : figures_add(figures, EXPLAIN_NFS_WIRE, m->mount, nfs.from_server, nfs.to_server);
 }
 
+static const char *lustre_reason(int rc)
+{
+    return rc == -EACCES || rc == -EPERM ? "only root may read it" : "no such Lustre client here";
+}
+
 static int read_lustre(const struct io_mount *m, struct figures *figures)
 {
-    static const char *const directories[] = {"/proc/fs/lustre/llite",
-                                              "/sys/kernel/debug/lustre/llite", NULL};
-    uint64_t read, written;
-    int rc = figures_read_llite(directories, m->source, &read, &written);
+    static const char *const roots[] = {"/proc/fs/lustre", "/sys/kernel/debug/lustre", NULL};
+    struct figures_lustre lustre;
+    int rc = figures_read_lustre(roots, m->source, &lustre);
 
-    if (rc == -EACCES || rc == -EPERM)
-        return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, "only root may read it");
     if (rc < 0)
-        return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, "no such Lustre client here");
-    return figures_add(figures, EXPLAIN_LUSTRE, m->mount, read, written);
+        return figures_miss(figures, EXPLAIN_LUSTRE, m->mount, lustre_reason(rc));
+    rc = figures_add(figures, EXPLAIN_LUSTRE, m->mount, lustre.read, lustre.written);
+    if (rc < 0 || figures->n == FIGURES_MAX)
+        return rc;
+    if (lustre.wire < 0)
+        return figures_miss(figures, EXPLAIN_LUSTRE_WIRE, m->mount, lustre_reason(lustre.wire));
+    rc =
+        figures_add(figures, EXPLAIN_LUSTRE_WIRE, m->mount, lustre.from_servers, lustre.to_servers);
+    figures->items[figures->n - 1].rpcs = lustre.rpcs;
+    return rc;
 }
 
 static const struct {

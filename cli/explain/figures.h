@@ -31,10 +31,19 @@ int figures_read_sacct(const struct job_account *job, struct figures *figures);
 int figures_read_processes(const struct job_account *job, struct figures *figures);
 int figures_read_mounts(const struct job_account *job, struct figures *figures);
 
-/* Find the stats of the Lustre client of that file system below one of `directories`
- * (NULL-terminated). -ENOENT: none; -EACCES: this user may not read them. */
-int figures_read_llite(const char *const *directories, const char *source, uint64_t *read,
-                       uint64_t *written);
+/* What a Lustre client counts: what programs read and wrote (llite), and what it transferred (osc).
+ */
+struct figures_lustre {
+    uint64_t read, written;
+    uint64_t from_servers, to_servers;
+    struct explain_rpcs rpcs;
+    int wire; /* 0: these three are known; else a negative errno */
+};
+
+/* Read the statistics of the client of the file system `source` below one of `roots`
+ * (NULL-terminated; llite and osc may be below different ones). -ENOENT: there is no such client;
+ * -EACCES: this user may not read them. */
+int figures_read_lustre(const char *const *roots, const char *source, struct figures_lustre *ret);
 
 /* Read a file of /proc or /sys below `dir` (AT_FDCWD), at most its first MiB: malloc'd, or a
  * negative errno. */

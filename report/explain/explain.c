@@ -170,7 +170,8 @@ static bool ours_incomplete(const struct facts *f)
 #define CALLS (KIND(SACCT) | KIND(PROC_CALLS))
 #define PROC (KIND(PROC_CALLS) | KIND(PROC_DISK))
 #define DISK (KIND(PROC_DISK) | KIND(CGROUP))
-#define NODE (KIND(NFS_CALLS) | KIND(NFS_WIRE) | KIND(LUSTRE))
+#define WIRE (KIND(NFS_WIRE) | KIND(LUSTRE_WIRE))
+#define NODE (KIND(NFS_CALLS) | KIND(LUSTRE) | WIRE)
 
 /* A '%' in the text is the amount. */
 static const struct rule {
@@ -200,7 +201,7 @@ static const struct rule {
     {CALLS, mapped, offsetof(struct facts, mapped_read), false,
      "Neither this nor jobio's sum includes what page faults read from mapped files; jobio lists "
      "it separately (mmap_read: %)."},
-    {DISK | KIND(NFS_WIRE), cached, offsetof(struct facts, cached), false,
+    {DISK | WIRE, cached, offsetof(struct facts, cached), false,
      "% of the job's reads came from the page cache and needed no disk or server."},
     {KIND(CGROUP), on_network, offsetof(struct facts, network), false,
      "It does not include network file systems: % of the job's I/O."},
@@ -209,7 +210,7 @@ static const struct rule {
      "the file system."},
     {DISK, in_memory, offsetof(struct facts, memory), false,
      "It does not include tmpfs and /dev/shm, which are memory: % of the job's I/O."},
-    {DISK | KIND(NFS_WIRE), read_more, 0, false,
+    {DISK | WIRE, read_more, 0, false,
      "It counts whole pages, read-ahead, and mapped files including program code."},
     {KIND(PROC_DISK), write_more, 0, false,
      "It counts whole pages, including those of mapped files."},
@@ -217,7 +218,7 @@ static const struct rule {
      "A page that was written several times before it went to the disk counts once."},
     {KIND(CGROUP), write_more, 0, false,
      "It includes what the file system adds: whole blocks, its journal and metadata."},
-    {KIND(CGROUP) | KIND(NFS_WIRE), write_less, 0, false,
+    {KIND(CGROUP) | WIRE, write_less, 0, false,
      "Written data waits in memory: it goes out later, or never if the file is removed first."},
     {CALLS, ours_incomplete, 0, false,
      "jobio's own account is incomplete ('jobio job' shows what is missing)."},
@@ -243,6 +244,55 @@ struct reasons {
     size_t n;
 };
 
+static uint64_t rpcs_number(const uint64_t *sizes)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < EXPLAIN_RPC_SIZES; i++)
+        add_saturating(&n, sizes[i]);
+    return n;
+}
+
+/* Half of the requests are at most so large. */
+static uint64_t rpcs_median(const uint64_t *sizes, uint32_t page_bytes)
+{
+    uint64_t half = rpcs_number(sizes) / 2, seen = sizes[0];
+    size_t i = 0;
+
+    while (seen <= half && i + 1 < EXPLAIN_RPC_SIZES)
+        add_saturating(&seen, sizes[++i]);
+    return (uint64_t)page_bytes << i;
+}
+
+/* "12 read requests (half of them at most 4.0 KiB)" */
+static void describe_rpcs(const uint64_t *sizes, const char *what, uint32_t page_bytes, char *text,
+                          size_t size)
+{
+    char number[UNITS_SIZE], bytes[UNITS_SIZE];
+    uint64_t n = rpcs_number(sizes);
+
+    if (n)
+        (void)snprintf(text, size, "%s %s requests (half of them at most %s)",
+                       units_count(n, number), what,
+                       units_bytes(rpcs_median(sizes, page_bytes), bytes));
+    else
+        (void)snprintf(text, size, "no %s requests", what);
+}
+
+static void add_rpcs(struct reasons *to, const struct explain_rpcs *rpcs)
+{
+    char reads[REASON_SIZE / 3], writes[REASON_SIZE / 3];
+
+    if (to->n == REASONS_MAX)
+        return;
+    describe_rpcs(rpcs->reads, "read", rpcs->page_bytes, reads, sizeof(reads));
+    describe_rpcs(rpcs->writes, "write", rpcs->page_bytes, writes, sizeof(writes));
+    (void)snprintf(to->text[to->n++], REASON_SIZE,
+                   "These are %s and %s; at most %u%s at a time to one target.", reads, writes,
+                   (unsigned)rpcs->at_once,
+                   rpcs->at_once == EXPLAIN_RPC_SIZES - 1 ? " or more" : "");
+}
+
 /* For figures that are not missing. */
 static void reasons_find(const struct job_account *job, const struct explain_figure *figure,
                          struct reasons *ret)
@@ -258,6 +308,8 @@ static void reasons_find(const struct job_account *job, const struct explain_fig
             continue;
         fill_in(&rules[i], &f, ret->text[ret->n++], REASON_SIZE);
     }
+    if (figure->kind == EXPLAIN_LUSTRE_WIRE)
+        add_rpcs(ret, &figure->rpcs);
     if (!differs && !ret->n)
         (void)snprintf(ret->text[ret->n++], REASON_SIZE, "It agrees with jobio.");
 }
@@ -274,6 +326,7 @@ static const struct kind {
     [EXPLAIN_NFS_CALLS] = {"NFS, calls", "all programs of the node"},
     [EXPLAIN_NFS_WIRE] = {"NFS, network", "between this node and the server"},
     [EXPLAIN_LUSTRE] = {"Lustre llite", "all programs of the node"},
+    [EXPLAIN_LUSTRE_WIRE] = {"Lustre, network", "between this node and the servers of data"},
 };
 
 #define NAME_COLUMNS 26

@@ -12,14 +12,23 @@
 struct json_object;
 
 enum explain_kind {
-    EXPLAIN_SACCT,      /* fs/disk: rchar and wchar of the job's tasks at Slurm's last sample */
-    EXPLAIN_PROC_CALLS, /* rchar and wchar of /proc/PID/io, of the processes that are alive */
-    EXPLAIN_PROC_DISK,  /* read_bytes and write_bytes there */
-    EXPLAIN_CGROUP,     /* rbytes and wbytes of the job's io.stat */
-    EXPLAIN_NFS_CALLS,  /* /proc/PID/mountstats: what programs read and wrote on a mount */
-    EXPLAIN_NFS_WIRE,   /* what was transferred between this node and the server */
-    EXPLAIN_LUSTRE,     /* a mount's llite stats */
+    EXPLAIN_SACCT,       /* fs/disk: rchar and wchar of the job's tasks at Slurm's last sample */
+    EXPLAIN_PROC_CALLS,  /* rchar and wchar of /proc/PID/io, of the processes that are alive */
+    EXPLAIN_PROC_DISK,   /* read_bytes and write_bytes there */
+    EXPLAIN_CGROUP,      /* rbytes and wbytes of the job's io.stat */
+    EXPLAIN_NFS_CALLS,   /* /proc/PID/mountstats: what programs read and wrote on a mount */
+    EXPLAIN_NFS_WIRE,    /* what was transferred between this node and the server */
+    EXPLAIN_LUSTRE,      /* a mount's llite stats */
+    EXPLAIN_LUSTRE_WIRE, /* the stats of its object storage targets, and their rpc_stats */
     EXPLAIN_KINDS,
+};
+
+/* The requests of a Lustre client to its object storage targets. */
+#define EXPLAIN_RPC_SIZES 32
+struct explain_rpcs {
+    uint64_t reads[EXPLAIN_RPC_SIZES], writes[EXPLAIN_RPC_SIZES]; /* of at most 2^i pages */
+    uint32_t page_bytes;
+    uint32_t at_once; /* the most at a time to one target; EXPLAIN_RPC_SIZES - 1: or more */
 };
 
 /* One row. Borrowed texts. */
@@ -27,7 +36,8 @@ struct explain_figure {
     enum explain_kind kind;
     const char *mount; /* of NFS and Lustre: where; else NULL */
     uint64_t read, written;
-    const char *missing; /* why there are no figures; NULL: there are */
+    const char *missing;      /* why there are no figures; NULL: there are */
+    struct explain_rpcs rpcs; /* of EXPLAIN_LUSTRE_WIRE */
 };
 
 /* The table, then the reasons, in lines of `columns` (at least 20); malloc'd, NULL: out of memory.
@@ -56,8 +66,12 @@ struct explain_nfs {
     uint64_t from_server, to_server;
 };
 int explain_parse_mountstats(const char *text, const char *mount, struct explain_nfs *ret);
-/* A Lustre client's llite stats; a missing line counts as 0. */
-void explain_parse_llite(const char *text, uint64_t *read, uint64_t *written);
+/* The stats of a Lustre client (llite) or of one of its targets (osc); a missing line counts as 0.
+ */
+void explain_parse_lustre(const char *text, uint64_t *read, uint64_t *written);
+/* A target's rpc_stats: adds the requests by size, and raises at_once. -EBADMSG: not such a file,
+ * or out of memory. */
+int explain_parse_rpc_stats(const char *text, struct explain_rpcs *to);
 /* The path in a cgroup file (/proc/PID/cgroup) down to the job's own directory ("job_ID"), of the
  * v2 hierarchy: malloc'd. NULL: it belongs to another job, or out of memory. */
 char *explain_parse_cgroup(const char *text, uint32_t jobid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses the output of other counters. Unknown lines are skipped. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,7 +163,7 @@ int explain_parse_mountstats(const char *text, const char *mount, struct explain
 }
 
 /* "read_bytes 123 samples [bytes] 1 4096 504832": the sum is last, or before a sum of squares. */
-static bool take_llite(const char *line, const char *name, uint64_t *to)
+static bool take_sum(const char *line, const char *name, uint64_t *to)
 {
     uint64_t sum;
     size_t n = strlen(name);
@@ -174,15 +175,72 @@ static bool take_llite(const char *line, const char *name, uint64_t *to)
     return true;
 }
 
-void explain_parse_llite(const char *text, uint64_t *read, uint64_t *written)
+void explain_parse_lustre(const char *text, uint64_t *read, uint64_t *written)
 {
     _free_ char *copy = strdup(text);
     char *rest = copy, *line;
 
     *read = *written = 0;
     while ((line = next_line(&rest)))
-        if (!take_llite(line, "read_bytes", read))
-            (void)take_llite(line, "write_bytes", written);
+        if (!take_sum(line, "read_bytes", read))
+            (void)take_sum(line, "write_bytes", written);
+}
+
+/* "16:          3  42  99   |          1  50  50": the numbers of reads and writes. */
+static bool parse_rpc_row(const char *line, uint32_t *label, uint64_t *reads, uint64_t *writes)
+{
+    return sscanf(line, "%" SCNu32 ": %" SCNu64 " %*u %*u | %" SCNu64, label, reads, writes) == 3;
+}
+
+/* Labels are powers of two; the last one includes all larger sizes. */
+static int add_rpc_size(struct explain_rpcs *to, uint32_t pages, uint64_t reads, uint64_t writes)
+{
+    unsigned size = pages ? (unsigned)__builtin_ctz(pages) : 0;
+
+    if (pages != 1u << size)
+        return -EBADMSG;
+    add_saturating(&to->reads[size], reads);
+    add_saturating(&to->writes[size], writes);
+    return 0;
+}
+
+/* The tables of the file, and that of offsets. */
+enum rpc_table { RPC_NONE, RPC_SIZES, RPC_AT_ONCE };
+
+static enum rpc_table rpc_table_of(const char *line, enum rpc_table now)
+{
+    if (strncmp(line, "pages per rpc ", 14) == 0)
+        return RPC_SIZES;
+    if (strncmp(line, "rpcs in flight ", 15) == 0)
+        return RPC_AT_ONCE;
+    return strncmp(line, "offset ", 7) == 0 ? RPC_NONE : now;
+}
+
+int explain_parse_rpc_stats(const char *text, struct explain_rpcs *to)
+{
+    _free_ char *copy = strdup(text);
+    struct explain_rpcs sum = *to;
+    enum rpc_table table = RPC_NONE;
+    bool found = false;
+    char *rest = copy, *line;
+
+    while ((line = next_line(&rest))) {
+        uint32_t label;
+        uint64_t reads, writes;
+
+        table = rpc_table_of(line, table);
+        found |= table == RPC_SIZES;
+        if (!parse_rpc_row(line, &label, &reads, &writes))
+            continue;
+        if (table == RPC_SIZES && add_rpc_size(&sum, label, reads, writes) < 0)
+            return -EBADMSG;
+        if (table == RPC_AT_ONCE && (reads || writes) && label > sum.at_once)
+            sum.at_once = label;
+    }
+    if (!found)
+        return -EBADMSG;
+    *to = sum;
+    return 0;
 }
 
 char *explain_parse_cgroup(const char *text, uint32_t jobid)

@@ -95,17 +95,56 @@ static void test_llite(void **state)
     uint64_t read = 9, written = 9;
 
     (void)state;
-    explain_parse_llite("snapshot_time             1415910516.123456 secs.nsecs\n"
-                        "read_bytes                3 samples [bytes] 1 4096 8193\n"
-                        "write_bytes               2 samples [bytes] 4096 4096 8192 33554432\n"
-                        "open                      54 samples [regs]\n",
-                        &read, &written);
+    explain_parse_lustre("snapshot_time             1415910516.123456 secs.nsecs\n"
+                         "read_bytes                3 samples [bytes] 1 4096 8193\n"
+                         "write_bytes               2 samples [bytes] 4096 4096 8192 33554432\n"
+                         "open                      54 samples [regs]\n",
+                         &read, &written);
     assert_int_equal(read, 8193);
     assert_int_equal(written, 8192);
-    explain_parse_llite("snapshot_time 1.2 secs.usecs\nread 12 samples [usec] 1 2 3\n", &read,
-                        &written);
+    explain_parse_lustre("snapshot_time 1.2 secs.usecs\nread 12 samples [usec] 1 2 3\n", &read,
+                         &written);
     assert_int_equal(read, 0);
     assert_int_equal(written, 0);
+}
+
+/* As osc_rpc_stats_seq_show() of Lustre 2.9 formats it; not recorded on a real client. */
+#define RPC_STATS                                                                      \
+    "snapshot_time:         1372786692.389858 (secs.usecs)\nread RPCs in flight:  0\n" \
+    "write RPCs in flight: 0\npending write pages:  0\npending read pages:   0\n"      \
+    "\n\t\t\tread\t\t\twrite\n"                                                        \
+    "pages per rpc         rpcs   % cum % |       rpcs   % cum %\n"                    \
+    "1:\t\t         6  60  60   |          0   0   0\n"                                \
+    "2:\t\t         0   0  60   |          0   0   0\n"                                \
+    "4:\t\t         4  40 100   |          3 100 100\n"                                \
+    "\n\t\t\tread\t\t\twrite\n"                                                        \
+    "rpcs in flight        rpcs   % cum % |       rpcs   % cum %\n"                    \
+    "0:\t\t         0   0   0   |          0   0   0\n"                                \
+    "1:\t\t         9  90  90   |          3 100 100\n"                                \
+    "2:\t\t         0   0  90   |          0   0 100\n"                                \
+    "3:\t\t         1  10 100   |          0   0 100\n"                                \
+    "\n\t\t\tread\t\t\twrite\n"                                                        \
+    "offset                rpcs   % cum % |       rpcs   % cum %\n"                    \
+    "0:\t\t         3  30  30   |          3 100 100\n"                                \
+    "1024:\t\t         7  70 100   |          0   0 100\n"
+
+static void test_rpc_stats(void **state)
+{
+    struct explain_rpcs rpcs = {.reads[0] = 1, .at_once = 2}, before;
+
+    (void)state;
+    assert_int_equal(explain_parse_rpc_stats(RPC_STATS, &rpcs), 0);
+    assert_int_equal(rpcs.reads[0], 7);
+    assert_int_equal(rpcs.reads[2], 4);
+    assert_int_equal(rpcs.writes[2], 3);
+    assert_int_equal(rpcs.at_once, 3);
+    before = rpcs;
+    assert_int_equal(explain_parse_rpc_stats("", &rpcs), -EBADMSG);
+    assert_int_equal(explain_parse_rpc_stats("pages per rpc         rpcs\n1: 6 60 60 | 0 0 0\n"
+                                             "3: 6 60 60 | 0 0 0\n",
+                                             &rpcs),
+                     -EBADMSG);
+    assert_memory_equal(&rpcs, &before, sizeof(rpcs));
 }
 
 static void test_cgroup(void **state)
@@ -186,9 +225,12 @@ static void assert_why(const struct job_account *job, struct explain_figure figu
 static void test_reasons(void **state)
 {
     _job_ *job = three_mounts();
-    struct explain_figure sacct = {EXPLAIN_SACCT, NULL, MIB(30), MIB(3), NULL};
-    struct explain_figure cgroup = {EXPLAIN_CGROUP, NULL, MIB(10), 0, NULL};
-    struct explain_figure nfs = {EXPLAIN_NFS_CALLS, "/scratch", MIB(10), MIB(1), NULL};
+    struct explain_figure sacct = {
+        .kind = EXPLAIN_SACCT, .mount = NULL, .read = MIB(30), .written = MIB(3)};
+    struct explain_figure cgroup = {
+        .kind = EXPLAIN_CGROUP, .mount = NULL, .read = MIB(10), .written = 0};
+    struct explain_figure nfs = {
+        .kind = EXPLAIN_NFS_CALLS, .mount = "/scratch", .read = MIB(10), .written = MIB(1)};
     _free_ char *same = why(job, sacct);
 
     (void)state;
@@ -219,7 +261,8 @@ static void test_reasons(void **state)
 static void test_slack(void **state)
 {
     _job_ *job = three_mounts();
-    struct explain_figure figure = {EXPLAIN_PROC_CALLS, NULL, MIB(30) + 60000, MIB(3), NULL};
+    struct explain_figure figure = {
+        .kind = EXPLAIN_PROC_CALLS, .mount = NULL, .read = MIB(30) + 60000, .written = MIB(3)};
 
     (void)state;
     assert_why(job, figure, "agrees", NULL);
@@ -231,13 +274,29 @@ static void test_slack(void **state)
     assert_why(job, figure, "pipes", "agrees");
 }
 
+static void test_rpcs(void **state)
+{
+    _job_ *job = three_mounts();
+    struct explain_figure figure = {EXPLAIN_LUSTRE_WIRE, "/scratch", MIB(10), MIB(1), NULL,
+                                    {.page_bytes = 4096}};
+    _free_ char *text = NULL, *none = report_explain_text(job, &figure, 1, 400);
+
+    (void)state;
+    assert_non_null(strstr(none, "These are no read requests and no write requests; at most 0 "));
+    assert_int_equal(explain_parse_rpc_stats(RPC_STATS, &figure.rpcs), 0);
+    text = report_explain_text(job, &figure, 1, 400);
+    assert_non_null(strstr(text, "These are 10 read requests (half of them at most 4.0 KiB) and 3 "
+                                 "write requests (half of them at most 16.0 KiB); at most 3 at a "
+                                 "time to one target."));
+}
+
 static void test_text(void **state)
 {
     _job_ *job = three_mounts();
     const struct explain_figure figures[] = {
-        {EXPLAIN_SACCT, NULL, MIB(50), MIB(1), NULL},
-        {EXPLAIN_PROC_CALLS, NULL, 0, 0, "the job has ended\033[31m"},
-        {EXPLAIN_NFS_WIRE, "/scratch", MIB(10), MIB(1), NULL},
+        {.kind = EXPLAIN_SACCT, .mount = NULL, .read = MIB(50), .written = MIB(1)},
+        {.kind = EXPLAIN_PROC_CALLS, .missing = "the job has ended\033[31m"},
+        {.kind = EXPLAIN_NFS_WIRE, .mount = "/scratch", .read = MIB(10), .written = MIB(1)},
     };
 
     (void)state;
@@ -265,7 +324,8 @@ int main(void)
         cmocka_unit_test(test_io_stat), cmocka_unit_test(test_mountstats),
         cmocka_unit_test(test_llite),   cmocka_unit_test(test_cgroup),
         cmocka_unit_test(test_reasons), cmocka_unit_test(test_slack),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_rpc_stats),
+        cmocka_unit_test(test_rpcs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
