@@ -17,6 +17,14 @@ const char *block_class_name(enum block_class class)
     return (unsigned)class < BLOCK_CLASS_COUNT ? class_names[class] : "unknown";
 }
 
+int block_class_parse(const char *name)
+{
+    for (int i = 0; i < BLOCK_CLASS_COUNT; i++)
+        if (!strcmp(class_names[i], name))
+            return i;
+    return -EINVAL;
+}
+
 uint64_t block_counter_timed(const struct block_counter *counter)
 {
     uint64_t sum = 0;
@@ -103,15 +111,21 @@ static int add_device(struct block_account *to, const struct block_device *from)
     return 0;
 }
 
-int block_account_add(struct block_account **to, const struct block_account *from)
+int block_account_add(struct block_account **to, bool to_has_requests,
+                      const struct block_account *from, bool from_has_requests)
 {
+    bool missing = (!*to && to_has_requests) || (!from && from_has_requests);
     int r = 0;
 
-    if (from && !*to)
+    if (!*to && !from)
+        return 0;
+    if (!*to)
         *to = calloc(1, sizeof(**to));
-    if (!from || !*to)
-        return from ? -ENOMEM : 0;
-    (*to)->incomplete |= from->incomplete;
+    if (!*to)
+        return -ENOMEM;
+    (*to)->incomplete |= missing || (from && from->incomplete);
+    if (!from)
+        return 0;
     (*to)->shared_at_most |= from->shared_at_most || (has_shared(*to) && has_shared(from));
     for (size_t i = 0; i < from->n && r == 0; i++)
         r = add_device(*to, &from->items[i]);

@@ -37,6 +37,7 @@ struct block_account {
 
 /* "read", ... */
 const char *block_class_name(enum block_class class);
+int block_class_parse(const char *name); /* the class or -EINVAL */
 
 /* How many of the requests have their times counted: those in the histogram. */
 uint64_t block_counter_timed(const struct block_counter *counter);
@@ -52,8 +53,10 @@ const struct block_device *block_account_find(const struct block_account *accoun
                                               const char *name);
 
 /* The sum for different steps or nodes: *to += from. *to is created if it is NULL; `from` may be
- * NULL: not counted. 0 or -ENOMEM. */
-int block_account_add(struct block_account **to, const struct block_account *from);
+ * NULL. NULL: not counted, which makes the sum incomplete if that side has requests (of its
+ * mounts). 0 or -ENOMEM. */
+int block_account_add(struct block_account **to, bool to_has_requests,
+                      const struct block_account *from, bool from_has_requests);
 void block_account_clear(struct block_account *account);
 void block_account_destroy(struct block_account *account); /* frees the struct; NULL is fine */
 

@@ -145,6 +145,7 @@ uint64_t job_events(const struct job_account *job)
 int job_account_add_step(struct job_account *job, const struct step_account *step)
 {
     const struct mpi_part part = {step->het, step->step, step->mpi != NULL, !step->mpi};
+    const bool has_requests = io_mounts_requests(&job->mounts) > 0;
     struct completeness sum;
     int r = completeness_union(&job->completeness, &step->completeness, &sum);
 
@@ -161,7 +162,8 @@ int job_account_add_step(struct job_account *job, const struct step_account *ste
         job->longest_wait_ns = step->longest_wait_ns;
     r = mpi_account_add(&job->mpi, step->mpi);
     if (r == 0)
-        r = block_account_add(&job->block, step->block);
+        r = block_account_add(&job->block, has_requests, step->block,
+                              io_mounts_requests(&step->mounts) > 0);
     return r == 0 ? mpi_parts_add(&job->mpi_parts, &part) : r;
 }
 

@@ -114,6 +114,9 @@ CREATE TABLE step (
     -- NULL: its MPI-IO was not counted; '[]': all of it was; otherwise what is missing in `mpi`, as in
     -- `incomplete`
     mpi_incomplete TEXT,
+    -- NULL: its requests to disks were not counted; else 1: some are missing from the table block
+    block_incomplete INTEGER,
+    block_shared_at_most INTEGER,     -- 1: other steps may have counted the same shared ones
     UNIQUE (job_id, het, step, node, tagged_at_ns)
 );
 
@@ -237,6 +240,21 @@ CREATE TABLE mpi (
     size_log2 TEXT,                   -- of both kinds of bytes; NULL: empty
     latency_log2 TEXT,
     PRIMARY KEY (step_id, class)
+) WITHOUT ROWID;
+
+-- The requests to disks of a step, by class (read, write, discard, flush).
+CREATE TABLE block (
+    step_id INTEGER NOT NULL REFERENCES step (id) ON DELETE CASCADE,
+    device TEXT NOT NULL,             -- the name of the disk: "sda"
+    shared INTEGER NOT NULL,          -- 1: submitted by kernel threads, for any process of the node
+    class TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    queued_ns INTEGER NOT NULL,      -- until the driver got them
+    device_ns INTEGER NOT NULL,      -- from then until their end
+    latency_log2 TEXT,                -- of device_ns, as in `io`
+    PRIMARY KEY (step_id, device, shared, class)
 ) WITHOUT ROWID;
 
 -- The busiest interval of a whole job: not the sum of those of its steps.
@@ -498,3 +516,12 @@ JOIN step AS s ON s.job_id = j.id
 JOIN mpi AS m ON m.step_id = s.id
 WHERE j.expired = 0
 GROUP BY j.id, m.class;
+
+-- The requests to disks of each step, by device and class.
+CREATE VIEW v_step_block AS
+SELECT s.cluster, s.jobid, s.restart, s.user, s.het, s.step, s.node, b.device, b.shared, b.class,
+       b.requests, b.errors, b.bytes, b.queued_ns / 1e9 AS queued_s, b.device_ns / 1e9 AS device_s,
+       t.block_incomplete AS incomplete
+FROM block AS b
+JOIN step AS t ON t.id = b.step_id
+JOIN v_step AS s ON s.step_id = b.step_id;

@@ -96,6 +96,7 @@ static void peer_query_fail(struct peer_query *query, const char *why)
 
 static int add(struct job_account *job, const char *node, const struct job_account *from, bool busy)
 {
+    const bool has_requests = io_mounts_requests(&job->mounts) > 0;
     int r = io_mounts_add(&job->mounts, &from->mounts);
 
     if (r == 0)
@@ -106,6 +107,9 @@ static int add(struct job_account *job, const char *node, const struct job_accou
         r = mpi_account_add(&job->mpi, from->mpi);
     if (r == 0)
         r = mpi_parts_merge(&job->mpi_parts, &from->mpi_parts);
+    if (r == 0)
+        r = block_account_add(&job->block, has_requests, from->block,
+                              io_mounts_requests(&from->mounts) > 0);
     if (r < 0)
         return r;
     if (from->longest_wait_ns > job->longest_wait_ns)

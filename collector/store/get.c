@@ -161,6 +161,9 @@ int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account 
     step->longest_wait_ns = column_u64(row, 8);
     step->completeness.lost = column_u64(row, 9);
     r = store_get_mpi(store, sqlite3_column_int64(row, 0), column_text(row, 11), &step->mpi, error);
+    if (r == 0 && sqlite3_column_type(row, 12) != SQLITE_NULL)
+        r = store_get_block(store, sqlite3_column_int64(row, 0), sqlite3_column_int(row, 12),
+                            sqlite3_column_int(row, 13), &step->block, error);
     return r < 0 ? r : mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
 }
 

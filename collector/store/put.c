@@ -294,7 +294,7 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
     if (completeness_text(&step->completeness, &causes) < 0 ||
         mpi_incomplete_text(step->mpi, &mpi) < 0)
         return error_errno(error, -ENOMEM, "store \"%s\"", store->path);
-    struct sql_value values[12 + IO_SUM_COLUMNS + 1] = {
+    struct sql_value values[12 + IO_SUM_COLUMNS + 3] = {
         U64((uint64_t)(update ? row->id : row->job)),
         update ? NONE : U64(step->het),
         update ? NONE : U64(step->step),
@@ -311,6 +311,8 @@ static int step_row_put(struct store *store, struct step_row *row, const struct 
 
     store_sum_values(&sums, values + 12);
     values[12 + IO_SUM_COLUMNS] = TEXT(mpi);
+    values[13 + IO_SUM_COLUMNS] = step->block ? U64(step->block->incomplete) : NONE;
+    values[14 + IO_SUM_COLUMNS] = step->block ? U64(step->block->shared_at_most) : NONE;
     r = store_run(store, update ? SQL_STEP_UPDATE : SQL_STEP_INSERT, values, ARRAY_SIZE(values),
                   error);
     if (r == 0 && !update)
@@ -390,6 +392,8 @@ static int step_take(struct store *store, const struct step_row *row, bool own, 
         r = store_take_mounts(store, row, error);
     if (r == 0)
         r = store_run(store, SQL_MPI_CLEAR, ids, 1, error);
+    if (r == 0)
+        r = store_run(store, SQL_BLOCK_CLEAR, ids, 1, error);
     return r < 0 ? r : store_run(store, SQL_STEP_CLEAR, ids, 1, error);
 }
 
@@ -432,6 +436,8 @@ static int step_write(struct store *store, const void *arg, struct error *error)
         r = step_row_put(store, &row, w, &mounts, error);
     if (r == 0)
         r = store_put_mpi(store, row.id, w->step->mpi, error);
+    if (r == 0)
+        r = store_put_block(store, row.id, w->step->block, error);
     for (size_t i = 0; r == 0 && i < mounts.n; i++)
         r = step_mount_put(store, &row, &mounts.items[i], error);
     if (r == 0 && old) /* a mount may have been renamed */

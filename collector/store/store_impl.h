@@ -238,6 +238,12 @@ int store_put_mpi(struct store *store, int64_t step, const struct mpi_account *a
 int store_get_mpi(struct store *store, int64_t step, const char *incomplete,
                   struct mpi_account **ret, struct error *error);
 
+/* The same for its requests to disks. Call store_get_block() only if they were counted. */
+int store_put_block(struct store *store, int64_t step, const struct block_account *account,
+                    struct error *error);
+int store_get_block(struct store *store, int64_t step, bool incomplete, bool shared_at_most,
+                    struct block_account **ret, struct error *error);
+
 /* Insert the NFS requests of a step on a mount (NULL: not counted), or add them to an account. */
 int store_put_rpc(struct store *store, int64_t step, int64_t mount,
                   const struct rpc_account *account, struct error *error);

@@ -219,12 +219,12 @@ int watch_trace(struct watch *watch, struct trace *ret, struct error *error)
     return rc;
 }
 
-static int read_block(const struct watch *watch, struct job_account *job, struct error *error)
+static int read_block(const struct watch *watch, struct step_account *step, struct error *error)
 {
-    job->block = calloc(1, sizeof(*job->block));
-    if (!job->block)
+    step->block = calloc(1, sizeof(*step->block));
+    if (!step->block)
         return -ENOMEM;
-    return block_probe_read(watch->block, watch->step, job->block, error);
+    return block_probe_read(watch->block, watch->step, step->block, error);
 }
 
 int watch_end(struct watch *watch, struct job_account *job, struct error *error)
@@ -242,9 +242,9 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
     if (survivors)
         rc = sampler_mark_incomplete(watch->sampler, watch->step, "still-running", survivors, 0);
     if (rc == 0 && watch->block)
-        rc = read_block(watch, job, error);
-    if (rc == 0 && survivors && job->block)
-        job->block->incomplete = true;
+        rc = read_block(watch, &step, error);
+    if (rc == 0 && survivors && step.block)
+        step.block->incomplete = true;
     if (rc == 0 && watch->mpi)
         rc = watch_mpi_read(watch->mpi, watch->step, &job->mpi, error);
     if (rc == 0)

@@ -15,4 +15,7 @@ SELECT 1000 + ifnull((SELECT length(mpi_incomplete) FROM step WHERE id = ?1), 0)
   + ifnull((
     SELECT sum(80 + ifnull(length(size_log2), 0) + ifnull(length(latency_log2), 0))
     FROM mpi WHERE step_id = ?1), 0)
+  + ifnull((
+    SELECT sum(80 + length(device) + ifnull(length(latency_log2), 0))
+    FROM block WHERE step_id = ?1), 0)
   + 80 * (SELECT count(*) FROM rpc WHERE step_id = ?1);

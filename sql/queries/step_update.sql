@@ -5,5 +5,5 @@ UPDATE step SET
     read_time_ns = ?16, read_max_ns = ?17, write_requests = ?18, write_bytes = ?19,
     write_errors = ?20, write_time_ns = ?21, write_max_ns = ?22, meta_requests = ?23,
     meta_errors = ?24, meta_time_ns = ?25, meta_max_ns = ?26, errors = ?27, wait_ns = ?28,
-    mpi_incomplete = ?29
+    mpi_incomplete = ?29, block_incomplete = ?30, block_shared_at_most = ?31
 WHERE id = ?1;

@@ -72,13 +72,13 @@ static void test_sums(void **state)
     struct block_account *a = make(10), *b = make(5), *sum = NULL;
 
     (void)state;
-    assert_int_equal(block_account_add(&sum, NULL), 0);
+    assert_int_equal(block_account_add(&sum, false, NULL, false), 0);
     assert_null(sum);
-    assert_int_equal(block_account_add(&sum, a), 0);
+    assert_int_equal(block_account_add(&sum, false, a, false), 0);
     assert_false(sum->shared_at_most);
     assert_memory_equal(sum->items, a->items, a->n * sizeof(*a->items));
     b->incomplete = true;
-    assert_int_equal(block_account_add(&sum, b), 0);
+    assert_int_equal(block_account_add(&sum, false, b, false), 0);
     assert_true(sum->shared_at_most);
     assert_true(sum->incomplete);
     assert_int_equal(sum->n, 2);
@@ -172,7 +172,9 @@ static void test_text(void **state)
     _job_ *job = sample_run();
 
     (void)state;
-    check_text(job, "");
+    check_text(job,
+               "\nblock requests: not counted (count = yes in [block] of jobio.conf; jobs from\n"
+               "  ClickHouse have none)\n");
     job->block = calloc(1, sizeof(*job->block));
     check_text(job, "\nblock requests: none\n");
     block_account_destroy(job->block);
