@@ -155,6 +155,7 @@ static const struct key keys[] = {
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
     KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
     KEY("mpi", "count", mpi_count, parse_mpi_count, 0, 0, false),
+    KEY("block", "count", block_count, parse_bool, 0, 0, false),
     KEY("trace", "allow", trace.allow, parse_bool, 0, 0, false),
     KEY("trace", "rate", trace.rate, parse_count, 1, 100000, false),
     KEY("trace", "max", trace.max, parse_count, 1, 100000, false),

@@ -43,6 +43,7 @@ struct settings {
     char *record_program;
     bool job_state; /* learn from Slurm how jobs ended */
     enum settings_mpi mpi_count;
+    bool block_count; /* count the requests to disks of all jobs */
     struct {
         bool allow;          /* jobs that ask for it (--io-trace) are traced */
         uint64_t rate, max;  /* spans of a step: in a second, and in all */

@@ -181,6 +181,18 @@ static void put_mpi(struct tree *tree, struct json_object *document, const struc
     tree_put(tree, document, "mpi", object);
 }
 
+static void put_block(struct tree *tree, struct json_object *document,
+                      const struct tracker *tracker)
+{
+    struct json_object *object = tree_object(tree);
+    const char *failure = tracker_block_failure(tracker);
+
+    tree_put_bool(tree, object, "ready", !failure);
+    if (failure)
+        tree_put_text(tree, object, "not_counted", failure);
+    tree_put(tree, document, "block", object);
+}
+
 static void put_traces(struct tree *tree, struct json_object *document,
                        const struct status_sources *sources)
 {
@@ -276,6 +288,8 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
         put_services(tree, document, sources->services);
     if (sources->settings->mpi_count != MPI_COUNT_NO)
         put_mpi(tree, document, sources->tracker);
+    if (sources->settings->block_count)
+        put_block(tree, document, sources->tracker);
     if (sources->settings->trace.allow)
         put_traces(tree, document, sources);
     put_queues(tree, document, sources);

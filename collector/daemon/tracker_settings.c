@@ -11,6 +11,7 @@ void tracker_settings_apply(const struct settings *settings, struct tracker_opti
     options->interval_ns = settings->interval_ns;
     options->peers = peer_requests_are_wanted(settings);
     options->sinks = history_sink_names(settings);
+    options->block = settings->block_count;
     options->mpi = settings->mpi_count != MPI_COUNT_NO;
     options->all_mpi = settings->mpi_count == MPI_COUNT_YES;
     options->traces = settings->trace.allow;

@@ -260,6 +260,35 @@ void block_probe_remove(struct block_probe *block, uint32_t number)
     step_destroy(step);
 }
 
+struct strangers {
+    const struct block_probe *block;
+    uint32_t steps[256]; /* more of them are for the next time */
+    size_t n;
+};
+
+static int note_stranger(const void *key, const void *value, void *arg)
+{
+    uint32_t step = ((const struct block_counter_key *)key)->step;
+    struct strangers *strangers = arg;
+
+    (void)value;
+    if (step != BLOCK_BY_KERNEL && strangers->n < ARRAY_SIZE(strangers->steps) &&
+        !find_step(strangers->block, step))
+        strangers->steps[strangers->n++] = step;
+    return 0;
+}
+
+void block_probe_sweep(struct block_probe *block)
+{
+    const struct bpf_map *map = block->skel->maps.block_counters;
+    struct strangers strangers = {.block = block};
+
+    if (map_each(block->probe, map, note_stranger, &strangers, NULL) < 0 || !strangers.n)
+        return;
+    qsort(strangers.steps, strangers.n, sizeof(strangers.steps[0]), number_compare);
+    (void)map_drop_steps(block->probe, map, strangers.steps, strangers.n, NULL);
+}
+
 static void subtract_shared(struct block_device *from, const struct block_account *before)
 {
     const struct block_device *earlier = block_account_find(before, from->name);

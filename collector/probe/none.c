@@ -372,6 +372,11 @@ void block_probe_remove(struct block_probe *block, uint32_t step)
     (void)step;
 }
 
+void block_probe_sweep(struct block_probe *block)
+{
+    (void)block;
+}
+
 int block_probe_read(const struct block_probe *block, uint32_t step, struct block_account *ret,
                      struct error *error)
 {

@@ -7,6 +7,7 @@
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
 #include "collector/track/folded_steps.h"
+#include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -32,6 +33,8 @@ int step_get_account(const struct step *step, struct step_account *ret)
         r = sampler_account(tracker->sampler, step->number, &a);
     if (!r)
         r = step_mpi_read(step, &a.mpi);
+    if (!r)
+        r = step_block_read(step, &a.block);
     if (r < 0)
         return r;
     *ret = a;
@@ -65,6 +68,8 @@ static int copy_sum(const struct job_account *from, struct job_account *to)
     to->longest_wait_ns = from->longest_wait_ns;
     if (!r)
         r = mpi_account_add(&to->mpi, from->mpi);
+    if (!r)
+        r = block_account_add(&to->block, false, from->block, false);
     if (!r)
         r = mpi_parts_merge(&to->mpi_parts, &from->mpi_parts);
     return r < 0 ? r : io_mounts_copy(&from->mounts, &to->mounts);

@@ -8,6 +8,7 @@
 #include "collector/track/job_files.h"
 #include "collector/track/late_tag.h"
 #include "collector/track/records.h"
+#include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
 #include "collector/track/step_trace.h"
 #include "common/clock.h"
@@ -96,6 +97,7 @@ static int close_step(struct step *step)
     if (r < 0)
         return r;
     step_mpi_end(step);
+    step_block_end(step);
     step->account.state = step->end_state;
     if (step->ended_boot_ns > step->tag.tagged_boot_ns)
         step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;

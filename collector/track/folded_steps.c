@@ -13,6 +13,7 @@
 
 int folded_steps_add(struct step_account *to, const struct step_account *account)
 {
+    bool has_requests = io_mounts_requests(&to->mounts) > 0;
     int r;
 
     if (!to->folded) {
@@ -29,6 +30,9 @@ int folded_steps_add(struct step_account *to, const struct step_account *account
         r = completeness_merge(&to->completeness, &account->completeness);
     if (!r)
         r = mpi_account_add(&to->mpi, account->mpi);
+    if (!r)
+        r = block_account_add(&to->block, has_requests, account->block,
+                              io_mounts_requests(&account->mounts) > 0);
     if (r < 0)
         return r;
     to->folded++;

@@ -46,6 +46,7 @@ struct tracker_options {
     bool traces; /* steps whose tag wants it are traced */
     struct trace_limits trace_limits;
     struct trace_directory trace_directory; /* without its path */
+    bool block;                             /* count the requests to disks of all steps */
     bool mpi, all_mpi; /* count the MPI-IO of steps whose tag wants it; of all steps */
 };
 

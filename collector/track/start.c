@@ -12,6 +12,7 @@
 #include "collector/track/end.h"
 #include "collector/track/job_files.h"
 #include "collector/track/late_tag.h"
+#include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
 #include "collector/track/step_trace.h"
 #include "common/cleanup.h"
@@ -170,6 +171,8 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     /* A step that the plugin put into the map itself ran before jobiod knew it. */
     step_trace_start(step, late || tag->direct);
     r = step_mpi_start(step, late);
+    if (r == 0)
+        r = step_block_start(step, late || tag->direct);
     if (r < 0)
         return error_set(error, r, "no memory for a step");
     if (untracked)
@@ -187,6 +190,8 @@ int step_adopt(struct tracker *tracker, struct tag *tag, const struct step_accou
         return r;
     step_trace_start(*ret, true);
     r = step_mpi_adopt(*ret, before ? before->mpi : NULL);
+    if (r == 0)
+        r = step_block_adopt(*ret, before ? before->block : NULL);
     if (r < 0)
         return error_set(error, r, "no memory for a step");
     (*ret)->beyond_limit &= !before; /* it has a row already */

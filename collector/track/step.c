@@ -23,6 +23,7 @@ void step_destroy(struct step *step)
     tag_clear(&step->tag);
     step_account_clear(&step->account);
     mpi_account_destroy(step->mpi_before);
+    block_account_destroy(step->block_before);
     free(step);
 }
 
@@ -41,6 +42,8 @@ static int copy_counts(const struct step_account *from, struct step_account *to)
         r = completeness_merge(&to->completeness, &from->completeness);
     if (!r)
         r = mpi_account_add(&to->mpi, from->mpi);
+    if (!r)
+        r = block_account_add(&to->block, false, from->block, false);
     to->elapsed_ns = from->elapsed_ns;
     to->longest_wait_ns = from->longest_wait_ns;
     to->folded = from->folded;

@@ -40,8 +40,9 @@ struct step {
     uint64_t ended_boot_ns;      /* CLOCK_BOOTTIME; 0: not reported */
     uint64_t idle_since_ns;      /* CLOCK_BOOTTIME; it did nothing after this */
     struct step_account account; /* from PHASE_UNSAVED on */
-    struct mpi_account
-        *mpi_before; /* owned; what earlier jobiods counted, and what was missed; NULL: nothing */
+    /* Owned; what earlier jobiods counted, and what was missed. NULL: nothing. */
+    struct mpi_account *mpi_before;
+    struct block_account *block_before;
 };
 
 /* Takes the tag over on success. NULL: out of memory. */

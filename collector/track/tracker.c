@@ -10,6 +10,7 @@
 
 #include "collector/cgroup/users.h"
 #include "collector/mpi/watcher.h"
+#include "collector/probe/block.h"
 #include "collector/probe/probe.h"
 #include "collector/track/accounts.h"
 #include "collector/track/end.h"
@@ -20,6 +21,7 @@
 #include "collector/track/start.h"
 #include "collector/track/tracker_state.h"
 #include "collector/track/step_files.h"
+#include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
 #include "collector/track/step_trace.h"
 #include "collector/trace/tracer.h"
@@ -61,6 +63,7 @@ void tracker_destroy(struct tracker *tracker)
         jobs_remove(&tracker->jobs, tracker->jobs.items[0]);
     free(tracker->jobs.items);
     mpi_watcher_destroy(tracker->mpi);
+    block_probe_destroy(tracker->block);
     tracer_destroy(tracker->tracer);
     free((char *)tracker->traces.path);
     free(tracker->cluster);
@@ -118,6 +121,8 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
         if (!tracker->mpi)
             return error_set(error, -ENOMEM, "no memory for the tracker");
     }
+    if (options->block)
+        steps_block_create(tracker);
     r = create_tracer(tracker, options, error);
     if (r == 0)
         r = users_create(&tracker->users, NULL, error);
@@ -334,6 +339,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
         if (!tracker->jobs.items[i]->over)
             job_end_gone_steps(tracker->jobs.items[i]);
     steps_mpi_scan(tracker);
+    steps_block_sweep(tracker);
     r = tracker_read(tracker, true, error);
     schedule_rows(tracker);
     if (!r)

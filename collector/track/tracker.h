@@ -143,6 +143,9 @@ struct tracker_traces {
 };
 void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *ret);
 
+/* Why the requests to disks are not counted although they are wanted; NULL: they are. */
+const char *tracker_block_failure(const struct tracker *tracker);
+
 struct mpi_watcher_state;
 /* How MPI-IO is counted; all 0 if it is not. */
 void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret);

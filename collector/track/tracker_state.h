@@ -9,6 +9,7 @@
 #include "collector/track/recent_steps.h"
 #include "collector/track/untagged.h"
 
+struct block_probe;
 struct folded_marks;
 struct mpi_watcher;
 struct tracer;
@@ -25,11 +26,14 @@ struct tracker {
     struct hierarchy *hierarchy;
     struct mpi_watcher *mpi; /* owned; NULL: no MPI-IO is counted */
     bool all_mpi;
+    struct block_probe *block;     /* owned; NULL: no requests to disks are counted */
     struct tracer *tracer;         /* owned; NULL: no step is traced */
     struct trace_directory traces; /* its path is owned */
     uint64_t traces_kept, traces_failed, traces_undelivered;
     size_t trace_bytes_waiting; /* of spans, for the writer */
     struct error mpi_failure;   /* why no MPI-IO can be counted, as it was logged; "": it can */
+    struct error block_failure; /* why no requests to disks can be counted; "": they are, or are not
+                                 * wanted */
     struct users *users;        /* of users that no prolog has reported */
     struct writer *writer;      /* NULL: rows have to wait */
     struct tracker_hooks hooks;

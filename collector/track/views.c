@@ -325,6 +325,11 @@ void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *
     };
 }
 
+const char *tracker_block_failure(const struct tracker *tracker)
+{
+    return *tracker->block_failure.text ? tracker->block_failure.text : NULL;
+}
+
 void tracker_mpi_state(const struct tracker *tracker, struct mpi_watcher_state *ret)
 {
     mpi_watcher_get_state(tracker->mpi, ret);

@@ -4,49 +4,20 @@
 # was done to the device. As root in a guest (make check-truth); $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
+load disks.bash
 
 setup_file() {
     export T="$BATS_FILE_TMPDIR" PATH="$PATH:/usr/sbin:/sbin"
-    modprobe null_blk nr_devices=0
-    modprobe -a mq-deadline ext4 dm-mod
-    mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+    disks_prepare
+    modprobe -a ext4 dm-mod
     mkdir -p "$T/mnt"
 }
 
 teardown() {
     ! mountpoint -q "$T/mnt" || umount "$T/mnt"
     ! dmsetup info half > /dev/null 2>&1 || dmsetup remove half
-    for d in /sys/kernel/config/nullb/*/; do
-        [ ! -d "$d" ] || { echo 0 > "$d/power"; rmdir "$d"; }
-    done
+    disks_remove
     echo +io > /sys/fs/cgroup/cgroup.subtree_control
-}
-
-# device [ATTRIBUTE=VALUE]...: a disk of null_blk; sets $D to its name.
-device() {
-    local at=/sys/kernel/config/nullb/nullb0 each
-
-    mkdir "$at"
-    for each in queue_mode=2 submit_queues=1 size=64 blocksize=4096 "$@"; do
-        echo "${each#*=}" > "$at/${each%%=*}"
-    done
-    echo 1 > "$at/power"
-    D=nullb0
-    [ -b "/dev/$D" ]
-    blockdev --flushbufs "/dev/$D"
-}
-
-# What the kernel has counted: read, write, discard: requests and sectors of each; flushes.
-stats() {
-    awk '{ print $1, $3, $5, $7, $12, $14, $16 + 0 }' "/sys/block/$D/stat"
-}
-
-# The same by jobio, with the requests of kernel threads.
-counted() {
-    jq -r --arg d "$D" '[.block.devices[] | select(.device == $d)][0] as $x
-        | [[(["read", "write", "discard"][] | [$x.ops[.], $x.shared[.]]
-            | (map(.requests // 0) | add), (map(.bytes // 0) | add / 512)),
-            $x.ops.flush.requests // 0] | .[] | tostring] | join(" ")' "$T/report"
 }
 
 run_job() {
@@ -58,21 +29,12 @@ ops() {
     jq --arg d "$D" ".block.devices[] | select(.device == \$d) | .ops$1 // 0" "$T/report"
 }
 
-# delta COMMAND...: what it adds to the kernel's numbers
-delta() {
-    local before after
-    before=$(stats)
-    "$@"
-    after=$(stats)
-    echo "$before $after" | awk '{ for (i = 1; i <= 7; i++) printf "%d%s", $(i + 7) - $i, i < 7 ? " " : "\n" }'
-}
-
 # is_equal NUMBERS [FIELDS]
 is_equal() {
     echo "kernel: $1"
-    echo "jobio:  $(counted)"
+    echo "jobio:  $(disk_counted "$T/report")"
     jq -c .block "$T/report"
-    [ "$(cut -d ' ' -f "${2-1-}" <<< "$1")" = "$(counted | cut -d ' ' -f "${2-1-}")" ]
+    [ "$(cut -d ' ' -f "${2-1-}" <<< "$1")" = "$(disk_counted "$T/report" | cut -d ' ' -f "${2-1-}")" ]
     jq -e '.block.complete' "$T/report"
 }
 

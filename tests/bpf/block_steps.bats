@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# jobiod counts the block requests of steps that are tagged as the plugin does it; compared with
+# /sys/block/DEVICE/stat. As root in a guest (make check-truth); BUILD: the build directory.
+
+bats_require_minimum_version 1.5.0
+load steps.bash
+load disks.bash
+
+setup_file() {
+    export PATH=$BUILD:$PATH:/usr/sbin:/sbin
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    export CGROUPS GROUP=$CGROUPS/jobio-block-$$
+    mkdir "$GROUP"
+    disks_prepare
+}
+
+teardown_file() {
+    disks_remove
+    find "$GROUP" -depth -type d -exec rmdir {} +
+}
+
+# start_jobiod: with a disk
+start_jobiod() {
+    disks_remove
+    device memory_backed=1
+    run_jobiod "cluster = c1" "node = n1" "[block]" "count = ${1-yes}"
+}
+
+# tag STEP: a step without a process would end
+tag() {
+    mkdir -p "$GROUP/step_$1"
+    sleep 3600 3>&- &
+    echo $! > "$GROUP/step_$1/cgroup.procs"
+    tag_step "$1" 65534
+}
+
+is_empty() {
+    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
+}
+
+# end STEP...: as the plugin does it; the job's report is in $T/report
+end() {
+    local step file
+    for step in "$@"; do
+        file=7.0.4294967294.$step.end
+        xargs kill < "$GROUP/step_$step/cgroup.procs"
+        await is_empty "$step"
+        printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
+        mv "$T/run/$file" "$T/run/steps"
+    done
+    await status_is ".steps.running == 0 and .steps.unsaved == 0"
+    jobio job 7 --steps --json > "$T/report"
+    jq -c '[.block, (.steps[] | [.step, .block])]' "$T/report"
+}
+
+# write_blocks STEP COUNT: of 64 KiB, from the first block
+write_blocks() {
+    in_step "$1" dd if=/dev/zero "of=/dev/$D" bs=64k "count=$2" oflag=direct conv=nocreat status=none
+}
+
+# written STEP: bytes
+written() {
+    jq --arg step "$1" '.steps[] | select(.step == $step).block.devices[] | select(.device == "nullb0").ops.write.bytes' \
+        "$T/report"
+}
+
+in_both() {
+    write_blocks 0 100
+    write_blocks 1 30
+    in_step 1 dd "if=/dev/$D" of=/dev/null bs=128k count=20 iflag=direct status=none
+}
+
+@test "the requests of each step are counted, and those of the job are the device's" {
+    start_jobiod
+    status_is .block.ready
+    tag 0
+    tag 1
+    delta in_both > "$T/kernel"
+    end 0 1
+    cat "$T/kernel"
+    disk_counted "$T/report"
+    [ "$(cat "$T/kernel")" = "$(disk_counted "$T/report")" ]
+    [ "$(written 0)" = 6553600 ]
+    [ "$(written 1)" = 1966080 ]
+    jq -e '.block.complete and ([.steps[].block.complete] | all)' "$T/report"
+    jobio job 7 --block > "$T/text"
+    cat "$T/text"
+    grep -Eq '^ *nullb0 .*8\.1 MiB' "$T/text"
+    bpftool -j map dump name block_counters > "$T/left"
+    jq -ce 'map(select(.formatted.key.step != 0)) == []' "$T/left" || { cat "$T/left"; false; }
+}
+
+@test "a restart of jobiod keeps what was counted, and the step is incomplete" {
+    start_jobiod
+    tag 0
+    write_blocks 0 100
+    stop_jobiod
+    write_blocks 0 7 # nobody counts
+    run_jobiod "cluster = c1" "node = n1" "[block]" "count = yes"
+    await status_is ".steps.running == 1"
+    write_blocks 0 30
+    end 0
+    [ "$(written 0)" = $((130 * 65536)) ]
+    jq -e '.block.complete == false and .steps[0].block.complete == false' "$T/report"
+    jobio job 7 --block | grep "NOT complete"
+}
+
+@test "after a restart without [block] the requests so far are incomplete" {
+    start_jobiod
+    tag 0
+    write_blocks 0 100
+    stop_jobiod
+    run_jobiod "cluster = c1" "node = n1"
+    await status_is ".steps.running == 1"
+    write_blocks 0 30
+    end 0
+    [ "$(written 0)" = 6553600 ]
+    jq -e '.block.complete == false' "$T/report"
+}
+
+@test "without [block] no program runs, and a job has no block requests" {
+    start_jobiod no
+    status_is '.block == null or .block.ready == false'
+    tag 0
+    write_blocks 0 10
+    end 0
+    jq -e '.block == null and ([.steps[] | .block == null] | all)' "$T/report"
+    [ -z "$(bpftool map list | grep block_counters)" ]
+}
+
+@test "of a run that is not a step no counters stay" {
+    start_jobiod
+    chmod 666 "/dev/$D"
+    chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$T" "$T/run"
+    setpriv --reuid=65534 --regid=65534 --clear-groups jobio run -- \
+        dd if=/dev/zero "of=/dev/$D" bs=64k count=10 oflag=direct conv=nocreat status=none
+    await eval "[ \"\$(bpftool -j map dump name block_counters | jq '[.[] | select(.formatted.key.step != 0)] | length')\" = 0 ]"
+}
