@@ -24,12 +24,13 @@
 #include "common/clock.h"
 #include "common/tree.h"
 #include "report/json/json.h"
+#include "report/text/block.h"
 #include "report/text/mpi.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
 static const char help[] =
-    "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--mpi] [--nodes] [--steps]\n"
+    "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--mpi] [--block] [--nodes] [--steps]\n"
     "       [--json | --csv]\n"
     "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
     "Show the I/O of a job by mount. For a requeued job, the newest run is shown.\n"
@@ -43,6 +44,7 @@ static const char help[] =
     "                        also per step and node\n"
     "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
     "      --mpi             also the calls of MPI-IO, by class of function, if they were counted\n"
+    "      --block           also the requests to disks, by device, if they were counted\n"
     "      --nodes           also each node, and how evenly the I/O is distributed\n"
     "      --steps           also each step on each node; in JSON with its full account\n"
     "      --timeline        I/O over time: a curve per mount; in JSON the "
@@ -69,7 +71,7 @@ static const char help[] =
     "Exit status: 0 shown, 1 no such job or failed, 2 usage.\n";
 
 struct job_options {
-    bool all, full, json, csv, anonymous, mpi, nodes, steps, timeline;
+    bool all, full, json, csv, anonymous, mpi, block, nodes, steps, timeline;
     const char *html;
 };
 
@@ -141,6 +143,8 @@ static int print_text(const struct answer *answer, size_t i, const struct job_op
     rc = put_text(report_text(job, summary, &style), error);
     if (rc == 0 && options->mpi && !(options->full && job_has_mpi(job)))
         rc = put_text(report_mpi_text(job, style.columns), error);
+    if (rc == 0 && options->block && !(options->full && job->block))
+        rc = put_text(report_block_text(job, style.columns), error);
     if (rc == 0 && options->timeline)
         rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
     if (rc == 0 && options->nodes && !options->full)
@@ -382,6 +386,7 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"csv", 0, OPTION_FLAG, &options.csv},
         {"anonymous", 0, OPTION_FLAG, &options.anonymous},
         {"mpi", 0, OPTION_FLAG, &options.mpi},
+        {"block", 0, OPTION_FLAG, &options.block},
         {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
         {"timeline", 0, OPTION_FLAG, &options.timeline},

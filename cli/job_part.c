@@ -22,6 +22,7 @@ static void forget_sums(struct job_account *job)
     completeness_clear(&job->completeness);
     mpi_account_destroy(TAKE_PTR(job->mpi));
     mpi_parts_clear(&job->mpi_parts);
+    block_account_destroy(TAKE_PTR(job->block));
     job->mounts = (struct io_mounts){0};
     job->completeness = (struct completeness){0};
     job->longest_wait_ns = 0;

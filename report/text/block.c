@@ -105,11 +105,17 @@ void text_block(FILE *out, const struct text *t)
 
 char *report_block_text(const struct job_account *job, size_t columns)
 {
+    static const char not_counted[] = "block requests: not counted (count = yes in [block] of "
+                                      "jobio.conf; jobs from ClickHouse have none)";
     struct text t = {.s = {.job = job}, .style = {.columns = columns}};
     struct text_buffer text;
 
     if (!text_buffer_open(&text))
         return NULL;
+    if (!job->block) {
+        (void)fputc('\n', text.out);
+        layout_wrap(text.out, not_counted, text_columns(&t), 2, 3);
+    }
     text_block(text.out, &t);
     return text_buffer_take(&text);
 }

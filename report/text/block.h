@@ -8,8 +8,9 @@
 #include "common/job.h"
 
 /* A line for each device and class of requests, at most `columns` wide (0: 80, at least 40); a
- * sentence if there were none; "" if they were not counted. Print it after the summary: it starts
- * with an empty line. The full summary has it already. malloc'd, NULL: out of memory. */
+ * sentence if there were none, or if they were not counted. Print it after the summary: it starts
+ * with an empty line. The full summary has it already if the job has an account. malloc'd, NULL:
+ * out of memory. */
 char *report_block_text(const struct job_account *job, size_t columns);
 
 #endif

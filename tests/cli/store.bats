@@ -212,6 +212,29 @@ open                         3         -        -      -   3.0 ms   1.0 ms" ]
     [ "$(jq 'has("mpi")' <<< "$out")" = false ]
 }
 
+@test "job --block: the requests to disks" {
+    split jobio --store "$DB" job 123
+    [[ $out != *nvme0n1* ]]
+    split jobio --store "$DB" job 123 --block
+    expect 0
+    [ "$(grep -A1 "^block requests" <<< "$out")" = \
+"block requests             number     bytes   errs  ~queued  ~device      p99
+nvme0n1 write                3072  12.0 GiB      -   1.0 ms   3.0 ms   4.2 ms" ]
+    for words in "" --block; do # once in the full summary
+        split jobio --store "$DB" job 123 --full $words
+        [ "$(grep -c '^block requests' <<< "$out")" = 1 ]
+    done
+    split jobio --store "$DB" job 123.batch --block
+    holds "$out" "block requests: none"
+    split jobio --store "$DB" job 100 --block
+    holds "$out" "block requests: not counted"
+    split jobio --store "$DB" job 123 --json --steps
+    [ "$(jq -c '[.block.complete, .block.devices[0].ops.write.bytes, (.steps[].block.devices | length)]' <<< "$out")" = \
+        '[true,12884901888,1,0]' ]
+    split jobio --store "$DB" job 100 --json
+    [ "$(jq 'has("block")' <<< "$out")" = false ]
+}
+
 @test "job --mpi of one step: only what is missing from this step" {
     local db=$BATS_TEST_TMPDIR/jobio.db word
     cp "$DB" "$db"
