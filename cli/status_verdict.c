@@ -302,6 +302,26 @@ static void check_counting(struct findings *findings, struct json_object *docume
     check_hooks(findings, document, backend);
 }
 
+static void check_room(struct findings *findings, struct json_object *document)
+{
+    const char *failure = text(document, "counters_failure");
+
+    if (!failure)
+        return;
+    degrade(findings, "no room for more counters");
+    add_detail(findings, "counters", failure);
+}
+
+static void check_block(struct findings *findings, struct json_object *document)
+{
+    const char *failure = text(member(document, "block"), "not_counted");
+
+    if (!failure)
+        return;
+    degrade(findings, "block requests not counted");
+    add_detail(findings, "block", failure);
+}
+
 /* Steps that began before the plugin was there are among them. */
 static void check_plugin(struct findings *findings, struct json_object *document)
 {
@@ -331,6 +351,8 @@ enum verdict status_verdict_get(struct json_object *document, char **line, char 
         return VERDICT_UNKNOWN;
     }
     check_counting(&findings, document);
+    check_room(&findings, document);
+    check_block(&findings, document);
     check_plugin(&findings, document);
     check_parts(&findings, document);
     check_store(&findings, document);

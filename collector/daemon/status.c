@@ -140,11 +140,14 @@ static void put_tracker(struct tree *tree, struct json_object *document,
                         const struct status_sources *sources)
 {
     struct json_object *steps = tree_object(tree);
+    const int growth = probe_growth(sources->probe);
     struct tracker_stats stats;
 
     tracker_stats(sources->tracker, &stats);
     tree_put_u64(tree, document, "jobs", stats.jobs);
     tree_put_u64(tree, document, "lost", stats.lost);
+    if (growth < 0)
+        tree_put_text(tree, document, "counters_failure", strerror(-growth));
     tree_put_u64(tree, steps, "running", stats.steps);
     tree_put_u64(tree, steps, "unsaved", stats.unsaved);
     tree_put_u64(tree, steps, "vanished", stats.vanished);

@@ -150,6 +150,9 @@ int probe_drop_finish(struct probe *probe, const struct probe_cgroup *cgroups, s
  * keys. Also remove other layouts that count no step any more. Returns the number of steps removed,
  * or -errno: try again later; -EAGAIN: another thread is in probe_drop_wait(). */
 int probe_sweep(struct probe *probe, struct error *error);
+/* Returns why the last attempt to make room for more counters failed: a negative errno, else 0. It
+ * is made again at each reading; calls that find no room are counted as lost. */
+int probe_growth(const struct probe *probe);
 /* Spread the step's counters over this many shards (rounded up to a power of two; bounded by the
  * CPUs and by what the pool has left). For steps that run on many CPUs. */
 int probe_shards(struct probe *probe, uint64_t cgroup_id, int cgroup_version, unsigned shards);

@@ -53,6 +53,7 @@ struct probe {
     bool can_allocate;            /* sizes_can_allocate() */
     int *chunks;                  /* owned descriptors of the chunks of counters: slots.c */
     uint32_t n_chunks;
+    int growth;                     /* what the last attempt to make chunks has returned */
     struct account_value **windows; /* mappings of parts of them; NULL: not mapped yet */
     int fence[2];                   /* of maps_wait(), created by maps_open() */
     struct maps_bpf *elements;      /* access program; NULL: use bpf(2) */

@@ -110,6 +110,16 @@ int slots_grow(struct probe *probe)
 
     while (r == 0 && probe->n_chunks < max_chunks(probe) && count_free(probe) < least_free(probe))
         r = add_chunk(probe);
+    probe->growth = r;
+    return r;
+}
+
+int probe_growth(const struct probe *probe)
+{
+    int r = 0;
+
+    for (const struct probe *p = probe->blind ? NULL : probe; p && r == 0; p = p->others)
+        r = p->growth;
     return r;
 }
 

@@ -324,6 +324,18 @@ static void look_for_untagged(struct tracker *tracker)
                     untagged->n, untagged->example);
 }
 
+/* Log it once each time that it begins. */
+static void note_growth(struct tracker *tracker)
+{
+    int growth = probe_growth(tracker->probe);
+
+    if (growth < 0 && tracker->growth == 0)
+        tracker_log(tracker, LOG_LEVEL_WARNING,
+                    "cannot make room for more counters: %s; calls that find none are lost",
+                    strerror(-growth));
+    tracker->growth = growth;
+}
+
 int tracker_tick(struct tracker *tracker, struct error *error)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
@@ -341,6 +353,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     steps_mpi_scan(tracker);
     steps_block_sweep(tracker);
     r = tracker_read(tracker, true, error);
+    note_growth(tracker);
     schedule_rows(tracker);
     if (!r)
         r = steps_close(tracker, error);

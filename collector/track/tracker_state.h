@@ -34,6 +34,7 @@ struct tracker {
     struct error mpi_failure;   /* why no MPI-IO can be counted, as it was logged; "": it can */
     struct error block_failure; /* why no requests to disks can be counted; "": they are, or are not
                                  * wanted */
+    int growth;                 /* probe_growth() at the last tick */
     struct users *users;        /* of users that no prolog has reported */
     struct writer *writer;      /* NULL: rows have to wait */
     struct tracker_hooks hooks;

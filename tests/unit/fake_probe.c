@@ -61,6 +61,14 @@ void fake_probe_adopt(struct probe *probe)
     probe->adopted = true;
 }
 
+int fake_probe_growth;
+
+int probe_growth(const struct probe *probe)
+{
+    (void)probe;
+    return fake_probe_growth;
+}
+
 void fake_probe_go_blind(struct probe *probe, const char *why)
 {
     probe->blind = why;

@@ -14,6 +14,8 @@ void fake_probe_reset(struct probe *probe);
 /* One process has gone, the next one adopts: tagged steps and counters stay. */
 void fake_probe_adopt(struct probe *probe);
 /* From now on it counts nothing, for this reason. */
+/* What probe_growth() returns. */
+extern int fake_probe_growth;
 void fake_probe_go_blind(struct probe *probe, const char *why);
 /* Count `requests` calls of `bytes` each. */
 void fake_probe_count(struct probe *probe, uint32_t step, uint64_t dev, enum io_op op,

@@ -87,6 +87,11 @@ static void test_parts(void **state)
     (void)state;
     expect(",\"degraded\":{\"peers\":\"port is taken\"}", VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", [peers] not working\n  peers: port is taken\n");
+    expect(",\"counters_failure\":\"ENOMEM\"", VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", no room for more counters\n  counters: ENOMEM\n");
+    expect(",\"block\":{\"ready\":true}", VERDICT_OK, "OK: " COUNTING "\n");
+    expect(",\"block\":{\"ready\":false,\"not_counted\":\"EPERM\"}", VERDICT_DEGRADED,
+           "DEGRADED: " COUNTING ", block requests not counted\n  block: EPERM\n");
     expect(",\"metrics\":{\"textfile_error\":\"EACCES\"}", VERDICT_DEGRADED,
            "DEGRADED: " COUNTING ", textfile failing\n  textfile: EACCES\n");
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/probe/probe_impl.h"
@@ -359,12 +360,26 @@ static bool *no_slots(void)
     return taken;
 }
 
+/* Returns the earlier limit of open files. */
+static rlim_t limit_files(rlim_t n)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
 /* There is always room for more keys, until there are as many as the maps are made for. Memory is
  * used again after a step has ended. */
 static void test_slots(void **state)
 {
     const uint32_t steps = 30, keys = 1500;
     uint32_t chunks;
+    rlim_t files;
     bool *taken;
 
     (void)state;
@@ -388,7 +403,12 @@ static void test_slots(void **state)
     assert_int_equal(probe->n_chunks, chunks);
     take_slots(step_number(KEPT, 2), chunks * ACCOUNT_CHUNK - 1, taken);
     assert_int_equal(take_slot(), 0);
+    files = limit_files(0);
+    assert_int_equal(slots_grow(probe), -EMFILE);
+    assert_int_equal(probe_growth(probe), -EMFILE);
+    (void)limit_files(files);
     must(slots_grow(probe));
+    assert_int_equal(probe_growth(probe), 0);
     assert_in_range(probe->n_chunks, chunks + 1, chunks + 3);
     assert_int_not_equal(take_slot(), 0);
     free(taken);

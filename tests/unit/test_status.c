@@ -122,10 +122,12 @@ static void test_memory(void **state)
     fake_probe_rpc_missing = "no BTF";
     create_daemon();
     start_job(OURS, HERE, HERE "," THERE, &cgroups[0]);
+    fake_probe_growth = -ENOMEM;
     all = ask_for_members(0, &hit);
     assert_non_null(all);
     assert_non_null(strstr(all, "\n.degraded.push\n"));
     assert_non_null(strstr(all, "\n.nfs_not_counted\n"));
+    assert_non_null(strstr(all, "\n.counters_failure\n"));
     assert_non_null(strstr(all, "\n.delivery.targets[0].pending\n"));
     assert_non_null(strstr(all, "\n.history.given_up\n"));
     assert_non_null(strstr(all, "\n.peers.wrong_node\n"));
