@@ -341,7 +341,8 @@ static __noinline int mpi_span(const struct who *who, __u32 function,
         result->class < MPI_CLASS_FIRST_META && result->known && !result->failed && !result->begins
             ? SPAN_BYTES
             : 0;
-    span_submit(record, false);
+    /* A process that opens a file lives on: its environment can be read. */
+    span_submit(record, function == MPI_File_open_FUNCTION);
     return 0;
 }
 
@@ -369,7 +370,7 @@ static __always_inline int mpi_call_leave(struct pt_regs *ctx)
     if (result.begins || result.continues)
         mpi_split(step, call, &result);
     mpi_count(step, &result);
-    if (span_is_wanted(&who))
+    if (span_is_wanted_of_mpi(&who))
         mpi_span(&who, at, &result, call->entry_ns);
     bpf_map_delete_elem(&mpi_calls, &key);
     return 0;

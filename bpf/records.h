@@ -21,7 +21,7 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 16
+#define JOBIO_LAYOUT 17
 #endif
 #define JOBIO_SHAPE 5
 
@@ -51,21 +51,23 @@ struct step_record {
     __u32 pad;
 };
 
-/* The upper bits of the shard mask, which no number of a CPU has: requests of the step are reported
- * (span_records.h). */
-#define STEP_TRACED 0x40000000u
-#define STEP_TRACE_BITS 0x7fff0000u
+/* The upper bits of the shard mask, which no number of a CPU has: the step is traced
+ * (span_records.h). One of the first two, and the slot in map `traces`. */
+#define STEP_TRACED 0x40000000u     /* its requests and calls of MPI-IO are reported */
+#define STEP_TRACED_MPI 0x20000000u /* only its calls of MPI-IO are */
+#define STEP_TRACE_SLOT 0x1fff0000u
+#define STEP_TRACE_BITS (STEP_TRACED | STEP_TRACED_MPI | STEP_TRACE_SLOT)
 #define JOBIO_MAX_TRACES 256
 
-static inline __u32 step_traced(__u32 slot)
+/* traced: STEP_TRACED or STEP_TRACED_MPI. */
+static inline __u32 step_traced(__u32 traced, __u32 slot)
 {
-    return STEP_TRACED | slot << 16;
+    return traced | slot << 16;
 }
 
-/* Returns the slot in map `traces`. */
 static inline __u32 step_trace_slot(__u32 shard_mask)
 {
-    return (shard_mask & ~STEP_TRACED) >> 16;
+    return (shard_mask & STEP_TRACE_SLOT) >> 16;
 }
 
 /* A step number is derived from the id of the step's cgroup, so no allocator is needed and a step

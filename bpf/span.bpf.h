@@ -21,9 +21,16 @@ struct {
     __type(value, struct trace_record);
 } traces SEC(".maps");
 
+/* Of a request. */
 static __always_inline bool span_is_wanted(const struct who *who)
 {
     return features.spans && who->shard_mask & STEP_TRACED;
+}
+
+/* Of a call of MPI-IO. */
+static __always_inline bool span_is_wanted_of_mpi(const struct who *who)
+{
+    return features.spans && who->shard_mask & (STEP_TRACED | STEP_TRACED_MPI);
 }
 
 /* Returns a record for what ended now; pass it to span_submit(). NULL: it is left out. */

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/trace.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/numbers.h"
+
+static const char *const of_names[TRACE_OFS] = {[TRACE_OF_OPS] = "ops", [TRACE_OF_MPI] = "mpi"};
+
+const char *trace_of_name(enum trace_of of)
+{
+    return of_names[of];
+}
+
+int trace_of_parse(const char *text, enum trace_of *ret)
+{
+    for (int of = 0; text && of < TRACE_OFS; of++) {
+        if (!strcmp(text, of_names[of])) {
+            *ret = of;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
 
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind)
 {

@@ -23,6 +23,13 @@ struct span {
     uint8_t flags;              /* SPAN_* */
 };
 
+/* What a trace has spans of. */
+enum trace_of {
+    TRACE_OF_OPS, /* requests, and calls of MPI-IO if they are counted */
+    TRACE_OF_MPI, /* only calls of MPI-IO: requests are not traced, and not counted as left out */
+    TRACE_OFS,
+};
+
 #define TRACE_COMM 16
 
 struct trace_process {
@@ -48,6 +55,7 @@ struct trace {
     char **mounts; /* owned: the names in the spans */
     size_t n_mounts;
     struct trace_left_out left_out;
+    enum trace_of of;
     uint64_t real_ns; /* CLOCK_REALTIME at 0 of CLOCK_MONOTONIC */
 };
 
@@ -61,6 +69,11 @@ struct step_trace {
     uint64_t start_ns, end_ns;      /* real time */
     bool partial;                   /* jobiod did not trace it from its start */
 };
+
+/* Returns its word, "ops" or "mpi". */
+const char *trace_of_name(enum trace_of of);
+/* Store what this word means in *ret; -EINVAL: it is another one, or NULL. */
+int trace_of_parse(const char *text, enum trace_of *ret);
 
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
 /* Returns the number of processes that were not read. */

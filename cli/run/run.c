@@ -31,8 +31,8 @@
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
     "       [--html FILE] [--interval S]\n"
-    "       [--trace FILE [--trace-format FORMAT] [--trace-rate N] [--trace-max N]]\n"
-    "       -- COMMAND...\n"
+    "       [--trace FILE [--trace-of WHAT] [--trace-format FORMAT] [--trace-rate N]\n"
+    "       [--trace-max N]] -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
     "jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
@@ -46,6 +46,8 @@ static const char help[] =
     "      --trace FILE   write each request, and with --mpi each call of MPI-IO, as a span to "
     "FILE;\n"
     "                     only as root\n"
+    "      --trace-of     ops (the default) or mpi: only calls of MPI-IO, and count them as --mpi "
+    "does\n"
     "      --trace-format otlp (JSON, the default) or chrome (for Chrome and Perfetto)\n"
     "      --trace-rate N the slowest N of each second are kept (default 20000)\n"
     "      --trace-max N  and of these the slowest N (default 100000)\n"
@@ -105,7 +107,8 @@ static int own_start(struct run *run, struct error *error)
 {
     const struct run_trace *trace = &run->options->trace;
     const struct watch_options options = {.interval_ns = run->options->interval_ns,
-                                          .limits = trace->path ? &trace->limits : NULL};
+                                          .limits = trace->path ? &trace->limits : NULL,
+                                          .trace_of = trace->of};
     int rc = watch_create(&run->watch, &options, error);
 
     if (rc == 0)
@@ -371,6 +374,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"mpi", 0, OPTION_FLAG, &options.mpi},
         {"block", 0, OPTION_FLAG, &options.block},
         {"trace", 0, OPTION_TEXT, &options.trace.path},
+        {"trace-of", 0, OPTION_TEXT, &options.trace.of_word},
         {"trace-format", 0, OPTION_TEXT, &options.trace.format},
         {"trace-rate", 0, OPTION_U32, &options.trace.limits.per_second},
         {"trace-max", 0, OPTION_U32, &options.trace.limits.in_all},
@@ -393,6 +397,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         output_error("run: %s", error.text);
         return CLI_USAGE;
     }
+    options.mpi |= options.trace.of == TRACE_OF_MPI;
     rc = child_resolve(argv[first], &run.program, &error);
     if (rc < 0) {
         output_error("run: %s", error.text);

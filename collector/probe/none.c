@@ -393,11 +393,12 @@ int block_probe_read(const struct block_probe *block, uint32_t step, struct bloc
     return 0;
 }
 
-int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
-                struct error *error)
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
+                uint32_t *ret, struct error *error)
 {
     (void)cgroup_id;
     (void)cgroup_version;
+    (void)of;
     (void)ret;
     return error_set(error, -ENOTSUP, "cannot trace: %.200s", probe->blind);
 }

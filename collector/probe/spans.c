@@ -90,7 +90,7 @@ static int list_marked(const void *key, const void *value, void *arg)
     struct marked *marked = arg;
     uint64_t *grown;
 
-    if (!(record->shard_mask & STEP_TRACED))
+    if (!(record->shard_mask & STEP_TRACE_BITS))
         return 0;
     grown = reallocarray(marked->keys, marked->n + 1, sizeof(*grown));
     if (!grown)
@@ -165,9 +165,10 @@ static int check_tracing(const struct probe *probe, struct error *error)
                             : error_set(error, -ENOTSUP, "cannot trace: traces are not allowed");
 }
 
-int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
-                struct error *error)
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
+                uint32_t *ret, struct error *error)
 {
+    uint32_t traced = of == TRACE_OF_MPI ? STEP_TRACED_MPI : STEP_TRACED;
     uint32_t slot = find_slot(probe);
     int r = check_tracing(probe, error);
 
@@ -176,7 +177,7 @@ int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uin
     if (slot == JOBIO_MAX_TRACES)
         return error_set(error, -ENOSPC, "cannot trace more than %d steps", JOBIO_MAX_TRACES);
     probe_trace_set_least(probe, slot, 0);
-    r = mark_step(probe, step_key(cgroup_id, cgroup_version), step_traced(slot));
+    r = mark_step(probe, step_key(cgroup_id, cgroup_version), step_traced(traced, slot));
     if (r < 0)
         return error_errno(error, r, "cannot trace the step");
     probe->used_traces[slot / 64] |= UINT64_C(1) << slot % 64;

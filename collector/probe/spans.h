@@ -7,13 +7,14 @@
 #include "common/error.h"
 #include "common/trace.h"
 
-/* Report the requests of a step of this probe from now on; those of running tasks from their next
- * one on. Stores the slot of its trace in *ret. The probe must have been created with
- * probe_options.spans. -ENOTSUP: it was not, the programs of an earlier process are in use, which
- * cannot trace, or it is blind; -ENOSPC: too many traces; -ENOENT: another layout counts the step.
+/* Report the requests and calls of MPI-IO of a step of this probe from now on, or only the latter;
+ * those of running tasks from their next one on. Stores the slot of its trace in *ret. The probe
+ * must have been created with probe_options.spans. -ENOTSUP: it was not, the programs of an earlier
+ * process are in use, which cannot trace, or it is blind; -ENOSPC: too many traces; -ENOENT:
+ * another layout counts the step.
  */
-int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t *ret,
-                struct error *error);
+int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
+                uint32_t *ret, struct error *error);
 /* Stop that, and free the slot for another step: as late as possible, because a call that is in
  * progress may still use it. */
 void probe_untrace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t slot);

@@ -20,8 +20,12 @@ struct head {
     uint64_t end_ns, real_ns;
     uint64_t shorter[SPAN_KINDS], overflow[SPAN_KINDS];
     uint64_t text_bytes, n_texts, n_spans, n_processes;
-    uint64_t partial;
+    uint64_t flags;
 };
+
+/* Flags of the head. */
+#define HEAD_PARTIAL 1
+#define HEAD_OF_MPI 2 /* TRACE_OF_MPI */
 
 struct span_row {
     uint64_t start_ns, time_ns, bytes, offset;
@@ -103,7 +107,8 @@ static void fill_head(const struct step_trace *step, const struct texts *texts, 
         .n_texts = texts->n,
         .n_spans = step->trace.n_spans,
         .n_processes = step->trace.n_processes,
-        .partial = step->partial,
+        .flags =
+            (step->partial ? HEAD_PARTIAL : 0) | (step->trace.of == TRACE_OF_MPI ? HEAD_OF_MPI : 0),
     };
     memcpy(ret->magic, MAGIC, sizeof(ret->magic));
     memcpy(ret->shorter, step->trace.left_out.shorter, sizeof(ret->shorter));
@@ -321,8 +326,9 @@ static void use_head(const struct head *head, struct step_trace *ret)
         .array_task = step->array_task,
         .start_ns = step->start_ns,
         .end_ns = head->end_ns,
-        .partial = head->partial != 0,
+        .partial = head->flags & HEAD_PARTIAL,
     };
+    ret->trace.of = head->flags & HEAD_OF_MPI ? TRACE_OF_MPI : TRACE_OF_OPS;
     ret->trace.real_ns = head->real_ns;
     memcpy(ret->trace.left_out.shorter, head->shorter, sizeof(head->shorter));
     memcpy(ret->trace.left_out.overflow, head->overflow, sizeof(head->overflow));

@@ -20,10 +20,8 @@ struct traced {
     struct span_keeper *keeper;
     struct trace_processes *processes;
     struct rank_reader *reader; /* NULL: none */
-    uint32_t step, slot;
-    uint64_t cgroup_id;
-    int cgroup_version;
-    uid_t uid;
+    struct tracer_step step;
+    uint32_t slot;
     struct trace_left_out before; /* of the steps that had the slot */
     uint64_t reported_before[SPAN_KINDS], read[SPAN_KINDS];
 };
@@ -86,7 +84,7 @@ static void stop_reader(struct tracer *tracer, struct traced *traced)
     rank_reader_stop(traced->reader);
     if (!stopped)
         return;
-    *stopped = (struct stopped){.reader = traced->reader, .uid = traced->uid};
+    *stopped = (struct stopped){.reader = traced->reader, .uid = traced->step.uid};
     LIST_INSERT_HEAD(&tracer->stopped, stopped, link);
 }
 
@@ -104,7 +102,7 @@ DEFINE_CLEANUP(struct traced, traced_destroy)
 
 static void remove_step(struct tracer *tracer, struct traced *traced)
 {
-    probe_untrace(tracer->probe, traced->cgroup_id, traced->cgroup_version, traced->slot);
+    probe_untrace(tracer->probe, traced->step.cgroup_id, traced->step.cgroup_version, traced->slot);
     LIST_REMOVE(traced, link);
     tracer->n--;
     tracer->last = NULL;
@@ -149,10 +147,10 @@ static struct traced *find(const struct tracer *tracer, uint32_t step)
 {
     struct traced *traced = tracer->last;
 
-    if (traced && traced->step == step)
+    if (traced && traced->step.number == step)
         return traced;
     LIST_FOREACH (traced, &tracer->steps, link) {
-        if (traced->step == step)
+        if (traced->step.number == step)
             return traced;
     }
     return NULL;
@@ -174,7 +172,7 @@ static int check_limits(const struct tracer *tracer, uid_t uid, struct error *er
     size_t of_user = 0;
 
     LIST_FOREACH (traced, &tracer->steps, link) {
-        of_user += traced->uid == uid;
+        of_user += traced->step.uid == uid;
     }
     if (tracer->n == TRACER_STEPS)
         return error_set(error, -ENOSPC, "%d steps are traced already", TRACER_STEPS);
@@ -189,31 +187,30 @@ static int watch_processes(struct tracer *tracer, struct traced *traced, struct 
 {
     bool here = tracer->limits.wait_for_ranks;
 
-    traced->reader = here ? NULL : start_reader(tracer, traced->uid);
+    traced->reader = here ? NULL : start_reader(tracer, traced->step.uid);
     traced->processes = trace_processes_create(here ? "/proc" : NULL, traced->reader);
     if (traced->processes)
         return 0;
     stop_reader(tracer, traced);
-    probe_untrace(tracer->probe, traced->cgroup_id, traced->cgroup_version, traced->slot);
+    probe_untrace(tracer->probe, traced->step.cgroup_id, traced->step.cgroup_version, traced->slot);
     return error_errno(error, -ENOMEM, "trace a step");
 }
 
-int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgroup_id,
-                 int cgroup_version, struct error *error)
+int tracer_start(struct tracer *tracer, const struct tracer_step *step, struct error *error)
 {
     CLEANUP(traced_destroyp) struct traced *traced = calloc(1, sizeof(*traced));
-    int r = check_limits(tracer, uid, error);
+    int r = check_limits(tracer, step->uid, error);
 
     if (r < 0)
         return r;
     if (traced) {
-        *traced = (struct traced){
-            .step = step, .uid = uid, .cgroup_id = cgroup_id, .cgroup_version = cgroup_version};
+        traced->step = *step;
         traced->keeper = span_keeper_create(tracer->limits.per_second, tracer->limits.in_all);
     }
     if (!traced || !traced->keeper)
         return error_errno(error, -ENOMEM, "trace a step");
-    r = probe_trace(tracer->probe, cgroup_id, cgroup_version, &traced->slot, error);
+    r = probe_trace(tracer->probe, step->cgroup_id, step->cgroup_version, step->of, &traced->slot,
+                    error);
     if (r == 0)
         r = watch_processes(tracer, traced, error);
     if (r < 0)
@@ -321,6 +318,7 @@ static int finish(struct tracer *tracer, struct traced *traced, struct trace *re
     left_out = probe_trace_left_out(tracer->probe, traced->slot);
     add_left_out(&ret->left_out, &left_out, &traced->before);
     add_unread(tracer, traced, ret->left_out.overflow);
+    ret->of = traced->step.of;
     ret->real_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     r = trace_processes_finish(traced->processes, ret);
     return r < 0 ? error_errno(error, r, "trace a step") : 0;

@@ -27,9 +27,15 @@ void tracer_destroy(struct tracer *tracer); /* NULL is fine */
 /* Steps that can be traced at once: their spans are in memory. */
 #define TRACER_STEPS 64
 #define TRACER_USER_STEPS 16 /* of one user, so that others have traces, too */
-/* Trace this step of the probe from now on. Errors of probe_trace(); -ENOSPC: too many. */
-int tracer_start(struct tracer *tracer, uint32_t step, uid_t uid, uint64_t cgroup_id,
-                 int cgroup_version, struct error *error);
+struct tracer_step {
+    uint32_t number; /* of the probe */
+    uid_t uid;
+    uint64_t cgroup_id;
+    int cgroup_version;
+    enum trace_of of;
+};
+/* Trace the step from now on. Errors of probe_trace(); -ENOSPC: too many. */
+int tracer_start(struct tracer *tracer, const struct tracer_step *step, struct error *error);
 bool tracer_has(const struct tracer *tracer, uint32_t step);
 /* Number of steps that are traced. NULL is fine: 0. */
 size_t tracer_steps(const struct tracer *tracer);

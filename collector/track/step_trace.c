@@ -27,6 +27,10 @@ void step_trace_start(struct step *step, bool partial)
 {
     struct tracker *tracker = step->job->tracker;
     const struct tag *tag = &step->tag;
+    const struct tracer_step traced = {.number = step->number,
+                                       .uid = tag->uid,
+                                       .cgroup_id = tag->cgroup_id,
+                                       .cgroup_version = tag->version};
     struct error error;
 
     if (!tag->trace)
@@ -34,8 +38,7 @@ void step_trace_start(struct step *step, bool partial)
     step->trace_partial = partial;
     if (!tracker->tracer)
         log_failure(step, "\"allow = yes\" is not in [trace] of jobio.conf");
-    else if (tracer_start(tracker->tracer, step->number, tag->uid, tag->cgroup_id, tag->version,
-                          &error) < 0)
+    else if (tracer_start(tracker->tracer, &traced, &error) < 0)
         log_failure(step, error.text);
 }
 

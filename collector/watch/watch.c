@@ -30,6 +30,7 @@ struct watch {
     struct watch_mpi *mpi;     /* NULL: not counted */
     struct block_probe *block; /* the same */
     struct tracer *tracer;     /* NULL: there is no trace */
+    enum trace_of trace_of;
     uint32_t step;
 };
 
@@ -94,6 +95,7 @@ int watch_create(struct watch **ret, const struct watch_options *options, struct
     if (!watch)
         return error_errno(error, -ENOMEM, "count the command");
     watch->interval_ns = options->interval_ns;
+    watch->trace_of = options->trace_of;
     rc = cgroup_create(&watch->cgroup, error);
     if (rc == 0)
         rc = probe_create(&watch->probe, &how, error);
@@ -123,6 +125,17 @@ int watch_add_block(struct watch *watch, struct error *error)
     return block_probe_create(&watch->block, watch->probe, error);
 }
 
+static int start_trace(struct watch *watch, struct error *error)
+{
+    const struct tracer_step step = {.number = watch->step,
+                                     .uid = getuid(),
+                                     .cgroup_id = cgroup_id(watch->cgroup),
+                                     .cgroup_version = 2,
+                                     .of = watch->trace_of};
+
+    return tracer_start(watch->tracer, &step, error);
+}
+
 int watch_start(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;
@@ -135,7 +148,7 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
     if (rc == 0 && watch->block)
         rc = block_probe_add(watch->block, watch->step, error);
     if (rc == 0 && watch->tracer)
-        rc = tracer_start(watch->tracer, watch->step, getuid(), cgroup_id(cgroup), 2, error);
+        rc = start_trace(watch, error);
     if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)

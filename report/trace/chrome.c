@@ -111,13 +111,15 @@ static int write_part(struct writer *writer)
 static int write_tail(const struct writer *writer, const struct trace_document *document)
 {
     uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0, unread = 0;
-    char left_out[48] = "";
+    char left_out[48] = "", of_mpi[48] = "";
+    size_t n_of_mpi = 0;
     int r;
 
     for (size_t i = 0; i < document->n; i++) {
         const struct trace *trace = document->parts[i].trace;
 
         unread += trace_unread(trace);
+        n_of_mpi += trace->of == TRACE_OF_MPI;
         for (int kind = 0; kind < SPAN_KINDS; kind++) {
             add_saturating(&dropped[kind], trace_dropped(trace, kind));
             add_saturating(&unseen, trace->left_out.overflow[kind]);
@@ -125,12 +127,14 @@ static int write_tail(const struct writer *writer, const struct trace_document *
     }
     if (document->left_out)
         (void)snprintf(left_out, sizeof(left_out), ",\"steps_left_out\":%zu", document->left_out);
+    if (n_of_mpi)
+        (void)snprintf(of_mpi, sizeof(of_mpi), ",\"requests_not_traced\":%zu", n_of_mpi);
     r = fprintf(writer->out,
                 "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
                 "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
-                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "%s}}\n",
+                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "%s%s}}\n",
                 writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen, unread,
-                left_out);
+                left_out, of_mpi);
     return r < 0 ? -errno : 0;
 }
 

@@ -172,8 +172,11 @@ static void add_step(struct tree *t, struct json_object *to, const struct step_t
         add_true(t, to, "jobio.partial");
 }
 
+/* Requests that are not traced are not left out. */
 static void add_dropped(struct tree *t, struct json_object *to, const struct trace *trace)
 {
+    if (trace->of != TRACE_OF_OPS)
+        add_text(t, to, "jobio.trace_of", trace_of_name(trace->of));
     add_u64(t, to, "jobio.dropped",
             trace_dropped(trace, SPAN_REQUEST) + trace_dropped(trace, SPAN_MPI));
     add_u64(t, to, "jobio.dropped_requests", trace_dropped(trace, SPAN_REQUEST));

@@ -333,6 +333,12 @@ trace() {
     split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-format pdf -- true
     expect 2
     one_line "otlp or chrome"
+    split jobio run --trace "$BATS_TEST_TMPDIR/trace" --trace-of files -- true
+    expect 2
+    one_line "--trace-of is ops or mpi, not \"files\""
+    split jobio run --trace-of ops -- true
+    expect 2
+    one_line "require --trace FILE"
     split jobio run --trace-max 10 -- true
     expect 2
     one_line "require --trace FILE"

@@ -382,6 +382,21 @@ read_trace() {
     done
 }
 
+@test "a trace of MPI-IO has a span for each call and no request, with a budget for these alone" {
+    local calls
+    rm -f "$D/file"
+    jobio run --json --output "$D/json" --trace "$D/spans" --trace-of mpi -- \
+        timeout 120 mpirun.mpich -n 2 "$D/calls.mpich" "$D/file" > "$D/truth"
+    is_true
+    read_trace
+    calls=$(awk '{ n += $2 * ($1 ~ /_split$/ ? 2 : 1) } END { print n }' "$D/truth")
+    grep -qx "calls $calls" "$D/trace"
+    grep -qx "requests 0" "$D/trace"
+    grep -qx "root jobio.dropped 0" "$D/trace"
+    grep -qx "root jobio.trace_of mpi" "$D/trace"
+    [ "$(awk '/^process calls/ { print $3 }' "$D/trace" | sort | tr -d '\n')" = 01 ]
+}
+
 @test "the document follows its schema, and the table has each class" {
     count 1 mpich "$D/calls.mpich" "$D/file"
     "$BATS_TEST_DIRNAME/../cli/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$D/json"

@@ -500,6 +500,42 @@ static void test_step_of_caller(void **state)
     json_object_put(o);
 }
 
+static void test_of_mpi(void **state)
+{
+    struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct json_object *o;
+
+    (void)state;
+    report_trace_of_step(&step, &part);
+    o = written(report_trace_otlp, &part);
+    assert_null(attribute(o, 1, "jobio.trace_of"));
+    json_object_put(o);
+    o = written(report_trace_chrome, &part);
+    assert_false(json_object_object_get_ex(at(o, "/otherData"), "requests_not_traced", NULL));
+    json_object_put(o);
+    step.trace.of = TRACE_OF_MPI;
+    o = written(report_trace_otlp, &part);
+    check_text(attribute(o, 1, "jobio.trace_of"), "mpi");
+    json_object_put(o);
+    o = written(report_trace_chrome, &part);
+    check_at(o, "/otherData/requests_not_traced", "1");
+    json_object_put(o);
+}
+
+static void test_words(void **state)
+{
+    enum trace_of of;
+
+    (void)state;
+    for (int i = 0; i < TRACE_OFS; i++) {
+        assert_int_equal(trace_of_parse(trace_of_name(i), &of), 0);
+        assert_int_equal(of, i);
+    }
+    assert_int_equal(trace_of_parse("", &of), -EINVAL);
+    assert_int_equal(trace_of_parse(NULL, &of), -EINVAL);
+}
+
 static void test_empty(void **state)
 {
     const struct trace nothing = {.real_ns = 1000000000000000000};
@@ -525,6 +561,8 @@ int main(void)
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_step_of_caller),
+        cmocka_unit_test(test_of_mpi),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_text_of_limited_size),
         cmocka_unit_test(test_text_of_one_long_step),

@@ -45,6 +45,7 @@ static struct step_trace step_of(uint32_t jobid, uint32_t restart, uint32_t step
                   .processes = processes,
                   .n_processes = ARRAY_SIZE(processes),
                   .left_out = {.shorter = {5, 1}, .overflow = {2, 0}},
+                  .of = TRACE_OF_MPI,
                   .real_ns = 1000},
         .cluster = (char *)"c1",
         .node = (char *)"n1",
@@ -108,6 +109,7 @@ static void test_file(void **state)
     assert_int_equal(got.uid, 1000);
     assert_int_equal(got.start_ns, 77);
     assert_int_equal(got.end_ns, 86);
+    assert_int_equal(got.trace.of, TRACE_OF_MPI);
     assert_true(got.partial);
     assert_int_equal(got.trace.real_ns, 1000);
     assert_memory_equal(&got.trace.left_out, &step.trace.left_out, sizeof(got.trace.left_out));
