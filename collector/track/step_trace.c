@@ -30,7 +30,8 @@ void step_trace_start(struct step *step, bool partial)
     const struct tracer_step traced = {.number = step->number,
                                        .uid = tag->uid,
                                        .cgroup_id = tag->cgroup_id,
-                                       .cgroup_version = tag->version};
+                                       .cgroup_version = tag->version,
+                                       .of = tag->trace_of};
     struct error error;
 
     if (!tag->trace)

@@ -135,6 +135,8 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     tag.direct = direct;
     tag.mpi = mpi;
     tag.trace = trace;
+    /* A word of a newer plugin is ignored, like its keys. */
+    (void)trace_of_parse(message_get(m, "TRACE_OF"), &tag.trace_of);
     *ret = tag;
     memset(&tag, 0, sizeof(tag));
     return 0;

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/trace.h"
 
 struct tag {
     uint32_t jobid, restart, het, step, uid;
@@ -28,6 +29,7 @@ struct tag {
     bool direct;                    /* the plugin put the cgroup into the map itself */
     bool mpi;                       /* the user wants MPI-IO to be counted */
     bool trace;                     /* the user wants a trace */
+    enum trace_of trace_of;         /* of what */
     char *caller; /* owned, NULL: not reported; TRACEPARENT of the environment, untrusted */
 };
 

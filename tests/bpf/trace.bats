@@ -182,6 +182,44 @@ all_are_said() {
     diff <(counted 3) <(spans "$T/spans" 0)
 }
 
+# writes STEP: on the mount, of its account
+writes() {
+    counted "$1" | awk -v mount="$M" '$1 == mount && $2 == "write" { n += $3 } END { print n + 0 }'
+}
+
+@test "a trace of MPI-IO has no span of a request and counts none as left out, also after a restart" {
+    start_jobiod "allow = yes" "rate = 100" "max = 100"
+    tag 0 TRACE=1 TRACE_OF=mpi
+    tag 1 TRACE=1 TRACE_OF=of-a-newer-plugin
+    in_step 0 "$WORK" write:"$M/a":5000:10
+    in_step 1 "$WORK" write:"$M/b":5000:10
+    end 1
+    stop_jobiod
+    start_jobiod "allow = yes" "rate = 100" "max = 100"
+    await status_is '.trace.steps == 1'
+    in_step 0 "$WORK" write:"$M/a":3000:10
+    tag 2 TRACE=1 TRACE_OF=ops
+    in_step 2 "$WORK" write:"$M/b":50:10
+    end 0
+    end 2
+    jobio trace 7.0 -o "$T/spans"
+    jq -e '[.resourceSpans[].scopeSpans[].spans[].name] == ["job 7", "step 0"]' "$T/spans"
+    [ "$(attribute "$T/spans" 0 jobio.trace_of)" = mpi ]
+    for key in dropped dropped_requests dropped_mpi_calls dropped_unseen; do
+        [ "$(attribute "$T/spans" 0 jobio.$key)" = 0 ]
+    done
+    [ "$(writes 0)" = 8000 ]
+    jobio trace 7.0 --format chrome -o - | jq -e '.otherData.requests_not_traced == 1 and .traceEvents == []'
+    # the others are complete
+    jobio trace 7.1 -o "$T/spans"
+    [ -z "$(attribute "$T/spans" 0 jobio.trace_of)" ]
+    all_are_said "$T/spans" 0 1
+    [ "$(writes 1)" = 5000 ]
+    jobio trace 7.2 -o "$T/spans"
+    [ -z "$(attribute "$T/spans" 0 jobio.trace_of)" ]
+    diff <(counted 2) <(spans "$T/spans" 0)
+}
+
 # start_collector: at $PORT; what it accepts is in $T/accepted
 start_collector() {
     "${OTLP_COLLECTOR:-$BATS_TEST_DIRNAME/otlp_receiver.py}" "127.0.0.1:$PORT" "$T/accepted" >> "$T/collector.log" 2>&1 3>&- &

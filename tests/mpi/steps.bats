@@ -148,6 +148,38 @@ is_true() {
     jq -e '.mpi.incomplete == [{cause: "step-before-probes", count: 1}]' "$T/running"
 }
 
+# all_spans PROGRAM: of jq, for the spans of $T/spans with their attributes in .a
+all_spans() {
+    jq -e "[.resourceSpans[].scopeSpans[].spans[]
+        | .a = (.attributes | map({key, value: (.value | to_entries[0].value)}) | from_entries)] | $1" "$T/spans"
+}
+
+# Both functions of a split call have a span; its bytes are those of the second one.
+@test "the trace of MPI-IO of a step has a span for each of its calls and for nothing else" {
+    local calls bytes
+    run_jobiod "[mpi]" "count = yes" "[trace]" "allow = yes"
+    await is_ready
+    tag_step 0 0 MPI=1 TRACE=1 TRACE_OF=mpi
+    tag_step 1 0 MPI=1 TRACE=1
+    call 0 mpich 2
+    call 0 openmpi 3
+    call 1 mpich 1
+    end 0
+    end 1
+    await status_is '.trace.kept == 2 and .steps.running == 0'
+    read -r calls bytes < <(awk '{ calls += $2 * ($1 ~ /_split$/ ? 2 : 1); bytes += $4 + $5 } END { print calls, bytes }' "$T/truth.0")
+    jobio trace 7.0 -o "$T/spans"
+    [ "$(all_spans 'map(select(.name | startswith("MPI_File_"))) | length')" = "$calls" ]
+    [ "$(all_spans 'map(select(.name | startswith("MPI_File_")).a["jobio.bytes"] // 0 | tonumber) | add')" = "$bytes" ]
+    all_spans 'map(select(.a | has("jobio.mount"))) == []'
+    all_spans 'map(.a["jobio.dropped"] // empty) == ["0"] and map(.a["jobio.trace_of"] // empty) == ["mpi"]'
+    jobio trace 7.1 -o "$T/spans"
+    all_spans 'map(select(.name == "write" and .a["jobio.mount"])) | length > 0'
+    all_spans 'map(.a["jobio.trace_of"] // empty) == []'
+    jobio job 7 --json > "$T/ended"
+    is_true "$T/ended"
+}
+
 @test "a step is not counted if the site does not allow it" {
     start_jobiod no
     tag 0 1

@@ -36,6 +36,7 @@ static const char *const good[][2] = {
     {"WITHIN", "2000"},
     {"MPI", "1"},
     {"TRACE", "1"},
+    {"TRACE_OF", "ops"},
     {"TRACEPARENT", "00-ab"},
 };
 
@@ -78,6 +79,15 @@ static void test_good(void **state)
     build("TRACE", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
     assert_false(tag.trace);
+    tag_clear(&tag);
+    build("TRACE_OF", "mpi");
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_int_equal(tag.trace_of, TRACE_OF_MPI);
+    tag_clear(&tag);
+    build("TRACE_OF", "what a newer plugin sends");
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_true(tag.trace);
+    assert_int_equal(tag.trace_of, TRACE_OF_OPS);
     tag_clear(&tag);
     build("WITHIN", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
