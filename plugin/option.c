@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "plugin/settings.h"
 
 static const char *summary;
-static bool mpi, trace;
+static bool mpi;
+static const char *trace;
 
 /* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
  * value: the plugin never fails a running job. */
@@ -32,13 +34,26 @@ static int set_mpi(int value, const char *text, int remote)
     return ESPANK_SUCCESS;
 }
 
+/* Slurm passes an option without a value on as NULL, "" or, to srun in a batch job, "(null)". The
+ * words of a switch are only for the variable. */
+static const char *trace_option_word(const char *text)
+{
+    if (!text || !*text || strcmp(text, "(null)") == 0)
+        return "1";
+    return switch_word(text) ? NULL : trace_word(text);
+}
+
 static int set_trace(int value, const char *text, int remote)
 {
+    const char *word = trace_option_word(text);
+
     (void)value;
-    (void)text;
-    (void)remote;
-    trace = true;
-    return ESPANK_SUCCESS;
+    if (word)
+        trace = word;
+    if (word || remote)
+        return ESPANK_SUCCESS;
+    slurm_error("jobio: --" TRACE_OPTION "=%s is not ops or mpi", text);
+    return ESPANK_BAD_ARG;
 }
 
 static void register_one(spank_t spank, struct spank_option *option)
@@ -66,7 +81,10 @@ void option_register(spank_t spank)
 
     static struct spank_option trace_option = {
         .name = (char *)TRACE_OPTION,
-        .usage = (char *)"also record the slowest I/O requests of the job as a trace",
+        .arginfo = (char *)"[ops|mpi]",
+        .usage = (char *)"also record the slowest I/O requests of the job as a trace; mpi: only "
+                         "its calls of MPI-IO",
+        .has_arg = 2, /* optional */
         .cb = set_trace,
     };
 
@@ -85,7 +103,7 @@ bool option_mpi(void)
     return mpi;
 }
 
-bool option_trace(void)
+const char *option_trace(void)
 {
     return trace;
 }
@@ -95,4 +113,17 @@ const char *switch_word(const char *text)
     if (!text || (strcmp(text, "0") != 0 && strcmp(text, "1") != 0))
         return NULL;
     return *text == '1' ? "1" : "0";
+}
+
+const char *trace_word(const char *text)
+{
+    static const struct {
+        const char *text, *word;
+    } words[] = {{"0", "0"}, {"1", "1"}, {"ops", "1"}, {TRACE_MPI_WORD, TRACE_MPI_WORD}};
+
+    for (size_t i = 0; text && i < ARRAY_SIZE(words); i++) {
+        if (strcmp(text, words[i].text) == 0)
+            return words[i].word;
+    }
+    return NULL;
 }

@@ -15,7 +15,7 @@
 #define MPI_VARIABLE "JOBIO_MPI"
 #define TRACE_VARIABLE "JOBIO_TRACE"
 /* The copies that the submitting command makes: `--export=NONE` keeps only names with SLURM. That
- * of a switch is made for the option, too. */
+ * of MPI and TRACE is made for the option, too. */
 #define SUMMARY_PASSED_ON "SLURM_JOBIO_SUMMARY"
 #define MPI_PASSED_ON "SLURM_JOBIO_MPI"
 #define TRACE_PASSED_ON "SLURM_JOBIO_TRACE"
@@ -33,12 +33,16 @@ void option_register(spank_t spank);
 
 /* Returns the "off", "short" or "full" of --io-summary; NULL if it was not given. */
 const char *option_summary(void);
-/* Whether --io-mpi and --io-trace were given. */
+/* Whether --io-mpi was given. */
 bool option_mpi(void);
-bool option_trace(void);
+/* Returns trace_word() of --io-trace; NULL if it was not given. */
+const char *option_trace(void);
 
-/* Returns "0" or "1", a value of the variables of a switch, as a constant; NULL for another word or
- * NULL. */
+/* Returns "0" or "1", a value of JOBIO_MPI, as a constant; NULL for another word or NULL. */
 const char *switch_word(const char *text);
+/* The same for JOBIO_TRACE: also TRACE_MPI_WORD. Returns "1" for "ops": earlier versions of the
+ * plugin on the nodes of the job know only that. */
+const char *trace_word(const char *text);
+#define TRACE_MPI_WORD "mpi" /* trace only calls of MPI-IO */
 
 #endif

@@ -38,8 +38,9 @@ static struct {
     char name[NAME_MAX_SIZE];
     const char *node;
     const char *summary;
-    bool mpi, trace;  /* the user wants MPI-IO to be counted, and a trace */
-    char caller[128]; /* with trace: TRACEPARENT of the job; "": it has none, or a longer one */
+    bool mpi;          /* the user wants MPI-IO to be counted */
+    const char *trace; /* NULL: none; else "1" or TRACE_MPI_WORD */
+    char caller[128];  /* with trace: TRACEPARENT of the job; "": it has none, or a longer one */
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
     char file[64];          /* the name of the step file */
@@ -119,41 +120,46 @@ static const char *get_job_variable(spank_t spank, const char *name, char *buf, 
     return r == ESPANK_SUCCESS || r == ESPANK_NOSPACE ? buf : NULL;
 }
 
-static const char *choose_summary(spank_t spank)
+/* Returns the word of the option, or that of the first variable that has one (`names` ends with
+ * NULL); NULL: there is none. */
+static const char *choose_word(spank_t spank, const char *option, const char *const *names,
+                               const char *(*parse)(const char *text))
 {
-    static const char *const names[] = {SUMMARY_LEFT_OVER, SUMMARY_VARIABLE, SUMMARY_PASSED_ON};
-    const char *word = option_summary();
+    const char *word = option;
     char buf[16];
 
-    for (size_t i = 0; !word && i < sizeof(names) / sizeof(names[0]); i++)
-        word = summary_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
+    for (; !word && *names; names++)
+        word = parse(get_job_variable(spank, *names, buf, sizeof(buf)));
+    return word;
+}
+
+static const char *choose_summary(spank_t spank)
+{
+    static const char *const names[] = {SUMMARY_LEFT_OVER, SUMMARY_VARIABLE, SUMMARY_PASSED_ON,
+                                        NULL};
+    const char *word = choose_word(spank, option_summary(), names, summary_word);
+
     return word ? word : step.settings.summary;
 }
 
-static bool wants(spank_t spank, bool option, const char *const names[2], bool fallback)
-{
-    const char *word = option ? "1" : NULL;
-    char buf[16];
-
-    for (size_t i = 0; !word && i < 2; i++)
-        word = switch_word(get_job_variable(spank, names[i], buf, sizeof(buf)));
-    return word ? *word == '1' : fallback;
-}
-
-/* The extern step has no environment: the file of the prolog has the choice. */
+/* A trace of the calls of MPI-IO needs them to be counted. The extern step has no environment: the
+ * file of the prolog has the choice. */
 static bool wants_mpi(spank_t spank)
 {
-    static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE};
+    static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE, NULL};
+    bool given = option_mpi() || (step.trace && strcmp(step.trace, TRACE_MPI_WORD) == 0);
+    const char *word = choose_word(spank, given ? "1" : NULL, names, switch_word);
 
-    return wants(spank, option_mpi(), names, step.job.mpi);
+    return word ? *word == '1' : step.job.mpi;
 }
 
 /* The extern step is not traced: without an environment it does not know its caller. */
 static void choose_trace(spank_t spank)
 {
-    static const char *const names[] = {TRACE_PASSED_ON, TRACE_VARIABLE};
+    static const char *const names[] = {TRACE_PASSED_ON, TRACE_VARIABLE, NULL};
+    const char *word = choose_word(spank, option_trace(), names, trace_word);
 
-    step.trace = step.step != STEP_EXTERN && wants(spank, option_trace(), names, false);
+    step.trace = word && *word != '0' && step.step != STEP_EXTERN ? word : NULL;
     if (!step.trace ||
         spank_getenv(spank, "TRACEPARENT", step.caller, sizeof(step.caller)) != ESPANK_SUCCESS)
         step.caller[0] = '\0';
@@ -265,8 +271,8 @@ static void identify_step(spank_t spank)
     identify_array(spank);
     step.nodes = find_node_count(spank);
     step.summary = choose_summary(spank);
-    step.mpi = wants_mpi(spank);
     choose_trace(spank);
+    step.mpi = wants_mpi(spank);
     step.prints_summary = prints_summary(spank);
     (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
@@ -313,6 +319,8 @@ static void make_tag_message(bool direct)
         (void)message_put_u64(&message, "MPI", 1);
     if (step.trace)
         (void)message_put_u64(&message, "TRACE", 1);
+    if (step.trace && *step.trace != '1')
+        (void)message_put(&message, "TRACE_OF", step.trace);
     if (step.caller[0])
         (void)message_put(&message, "TRACEPARENT", step.caller);
 }

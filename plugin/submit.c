@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sbatch, salloc and srun: runs as the user, before the job exists. */
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
@@ -56,32 +58,48 @@ static void pass_on_summary(void)
         slurm_error("jobio: " SUMMARY_VARIABLE "=%s is not off, short or full: ignored", text);
 }
 
-/* Returns the word that was passed on; NULL: none. */
-static const char *pass_on_switch(bool option, const char *variable, const char *copy)
+struct choice {
+    const char *variable, *copy;
+    const char *(*parse)(const char *text);
+    const char *words; /* for people */
+};
+
+/* Returns the word that was passed on: that of the option, else that of the variable; NULL: none.
+ */
+static const char *pass_on_choice(const struct choice *choice, const char *option)
 {
-    const char *text = getenv(variable);
-    const char *word = option ? "1" : switch_word(text);
+    const char *text = getenv(choice->variable);
+    const char *word = option ? option : choice->parse(text);
 
     if (word)
-        pass_on(copy, word);
+        pass_on(choice->copy, word);
     else if (text)
-        slurm_error("jobio: %s=%s is not 0 or 1: ignored", variable, text);
+        slurm_error("jobio: %s=%s is not %s: ignored", choice->variable, text, choice->words);
     return word;
 }
 
-/* The prologs of the job get it, too. */
-static void pass_on_mpi(spank_t spank)
+/* The prologs of the job get it, too. given: by an option that needs it. */
+static void pass_on_mpi(spank_t spank, bool given)
 {
-    const char *word = pass_on_switch(option_mpi(), MPI_VARIABLE, MPI_PASSED_ON);
+    static const struct choice mpi = {MPI_VARIABLE, MPI_PASSED_ON, switch_word, "0 or 1"};
+    const char *word = pass_on_choice(&mpi, given ? "1" : NULL);
 
     if (word)
         (void)spank_job_control_setenv(spank, MPI_VARIABLE, word, 1);
+}
+
+static void pass_on_switches(spank_t spank)
+{
+    static const struct choice trace = {TRACE_VARIABLE, TRACE_PASSED_ON, trace_word,
+                                        "0, 1, ops or mpi"};
+    const char *word = pass_on_choice(&trace, option_trace());
+
+    pass_on_mpi(spank, option_mpi() || (word && strcmp(word, TRACE_MPI_WORD) == 0));
 }
 
 void submit_options_known(spank_t spank)
 {
     mark_allocation();
     pass_on_summary();
-    pass_on_mpi(spank);
-    (void)pass_on_switch(option_trace(), TRACE_VARIABLE, TRACE_PASSED_ON);
+    pass_on_switches(spank);
 }

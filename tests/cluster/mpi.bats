@@ -71,6 +71,52 @@ END
     grep '^write_all ' /tmp/mpi.text
 }
 
+# traced_steps DIRECTORY ID: the steps of the job whose files in it ask for a trace, "STEP:" or "STEP:mpi"
+traced_steps() {
+    local file
+    for file in $(grep -lx TRACE=1 "$1/$2".*); do
+        echo "${file##*.}:$(sed -n 's/^TRACE_OF=//p' "$file")"
+    done | sed 's/^4294967291/batch/' | sort | xargs
+}
+
+# Slurm has three values for an option without one, and gives srun in a batch job the text "(null)".
+@test "--io-trace has an optional value for sbatch, srun and salloc, and each step of the job gets it" {
+    local script=/home/alice/steps.sh out=/tmp/refused id plain of_mpi inside none variable salloc srun command
+    printf '%s\n' '#!/bin/sh' 'srun true' 'srun --io-trace=ops true' 'srun --io-trace=mpi true' 'srun --io-trace true' > $script
+    systemctl stop jobiod # the step files remain
+    plain=$(submit alice --io-trace $script)
+    of_mpi=$(submit alice --io-trace=mpi $script)
+    inside=$(sed '1a #SBATCH --io-trace=mpi' $script | submit alice)
+    none=$(submit alice --io-trace=mpi --export=NONE --wrap 'srun --export=NONE /bin/true')
+    variable=$(JOBIO_TRACE=mpi submit alice --wrap 'srun true')
+    salloc=$(as alice salloc -Q --io-trace=mpi sh -c 'echo $SLURM_JOB_ID; srun true; srun --io-trace=ops true')
+    srun=$(as alice srun -Q --io-trace sh -c 'echo $SLURM_JOB_ID')
+    for command in "sbatch --io-trace=all --wrap true" "salloc --io-trace=all true" "srun --io-trace=all true"; do
+        not as alice $command > $out 2>&1
+        grep 'jobio: --io-trace=all is not ops or mpi' $out
+    done
+    for id in $plain $of_mpi $inside $none $variable $salloc $srun; do
+        job_wait "$id"
+        same COMPLETED "$(job_field "$id" JobState)"
+    done
+    rm -rf /tmp/steps
+    cp -r /run/jobio/steps /tmp/steps
+    systemctl start jobiod
+    same "0: 1: 2:mpi 3: batch:" "$(traced_steps /tmp/steps "$plain")"
+    same "2" "$(steps_with_mpi /tmp/steps "$plain")"
+    for id in $of_mpi $inside; do
+        same "0:mpi 1: 2:mpi 3: batch:mpi" "$(traced_steps /tmp/steps "$id")"
+        same "0 1 2 3 batch extern" "$(steps_with_mpi /tmp/steps "$id")"
+    done
+    for id in $none $variable; do
+        same "0:mpi batch:mpi" "$(traced_steps /tmp/steps "$id")"
+        same "0 batch extern" "$(steps_with_mpi /tmp/steps "$id")"
+    done
+    same "0:mpi 1:" "$(traced_steps /tmp/steps "$salloc")"
+    same "0:" "$(traced_steps /tmp/steps "$srun")"
+    not grep error "/home/alice/slurm-$plain.out" "/home/alice/slurm-$of_mpi.out"
+}
+
 # on_spans PROGRAM: of jq, for the spans of all steps
 on_spans() {
     jq -e "[.resourceSpans[].scopeSpans[].spans[]] | $1" /tmp/trace.json

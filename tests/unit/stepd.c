@@ -21,6 +21,7 @@ char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
 const char *stepd_second;
 bool stepd_mpi, stepd_trace;
+const char *stepd_trace_of;
 char *stepd_words[] = {word_socket, NULL};
 
 const struct spank_handle stepd_batch = {
@@ -130,7 +131,7 @@ static int give_options(const char *summary)
     if (stepd_mpi)
         r |= spank_host_option("io-mpi")->cb(0, NULL, 1);
     if (stepd_trace)
-        r |= spank_host_option("io-trace")->cb(0, NULL, 1);
+        r |= spank_host_option("io-trace")->cb(0, stepd_trace_of, 1);
     return r;
 }
 

@@ -140,7 +140,7 @@ static void test_mpi(void **state)
     assert_false(asks_for_mpi(3, false, none));
 }
 
-/* Returns what a step says of traces in its message; "": nothing. */
+/* Returns what a step says of MPI and traces in its message; "": nothing. */
 static const char *trace_keys(uint32_t stepid, bool option, const char *const *env)
 {
     struct spank_handle handle = stepd_batch;
@@ -190,6 +190,39 @@ static void test_trace(void **state)
     assert_string_equal(trace_keys(3, true, longer), "TRACE=1|");
 }
 
+/* A step never fails for its words: those that it does not know are not there. */
+static void test_trace_of(void **state)
+{
+    static const struct {
+        bool option;
+        const char *value;
+        const char *const env[3];
+        const char *expected;
+    } cases[] = {
+        {true, "mpi", {NULL}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
+        {true, "ops", {NULL}, "TRACE=1|"},
+        {true, "", {NULL}, "TRACE=1|"},
+        {true, "(null)", {NULL}, "TRACE=1|"},
+        {true, "MPI", {NULL}, ""},
+        {true, "1", {NULL}, ""},
+        {true, "ops", {"JOBIO_TRACE=mpi", NULL}, "TRACE=1|"},
+        {true, "mpi", {"JOBIO_TRACE=0", "JOBIO_MPI=0"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
+        {true, "of a newer version", {"SLURM_JOBIO_TRACE=mpi"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
+        {false, NULL, {"JOBIO_TRACE=ops"}, "TRACE=1|"},
+        {false, NULL, {"JOBIO_TRACE=mpi"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
+        {false, NULL, {"JOBIO_TRACE=mpis"}, ""},
+        {false, NULL, {"SLURM_JOBIO_TRACE=1", "JOBIO_TRACE=mpi"}, "TRACE=1|"},
+        {false, NULL, {"JOBIO_TRACE=0", "JOBIO_MPI=1"}, "MPI=1|"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        stepd_trace_of = cases[i].value;
+        assert_string_equal(trace_keys(3, cases[i].option, cases[i].env), cases[i].expected);
+    }
+    stepd_trace_of = NULL;
+}
+
 static void assert_variable(const char *name, const char *expected)
 {
     const char *value = getenv(name);
@@ -206,6 +239,7 @@ static void check_passed_on(const char *what, const char *variable, bool option,
                             const char *expected, const char *log)
 {
     bool mpi = !strcmp(what, "MPI");
+    bool implied = !mpi && expected && !strcmp(expected, "mpi");
     struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
     struct spank_plugin plugin;
     char name[32], copy[48], prolog[48];
@@ -223,6 +257,8 @@ static void check_passed_on(const char *what, const char *variable, bool option,
     spank_host_unload(&plugin);
     assert_variable(copy, expected);
     assert_variable(prolog, mpi ? expected : NULL);
+    assert_variable("SLURM_JOBIO_MPI", implied ? "1" : NULL);
+    assert_variable("SPANK_JOBIO_MPI", implied ? "1" : NULL);
     assert_string_equal(spank_host_log->text, log);
     memset(spank_host_log, 0, sizeof(*spank_host_log));
     unsetenv(name);
@@ -230,7 +266,8 @@ static void check_passed_on(const char *what, const char *variable, bool option,
 
 static void test_submit_switches(void **state)
 {
-    static const char *const names[] = {"MPI", "TRACE"};
+    static const char *const names[] = {"MPI", "TRACE"}, *const words[] = {"0 or 1",
+                                                                           "0, 1, ops or mpi"};
     char log[128];
 
     (void)state;
@@ -240,9 +277,53 @@ static void test_submit_switches(void **state)
         check_passed_on(names[i], "1", false, "1", "");
         check_passed_on(names[i], "0", false, "0", "");
         check_passed_on(names[i], "0", true, "1", "");
-        snprintf(log, sizeof(log), "error: jobio: JOBIO_%s=yes is not 0 or 1: ignored\n", names[i]);
+        snprintf(log, sizeof(log), "error: jobio: JOBIO_%s=yes is not %s: ignored\n", names[i],
+                 words[i]);
         check_passed_on(names[i], "yes", false, NULL, log);
     }
+    check_passed_on("TRACE", "ops", false, "1", "");
+    check_passed_on("TRACE", "mpi", false, "mpi", "");
+    check_passed_on("TRACE", "mpi", true, "1", "");
+}
+
+/* Returns SLURM_JOBIO_TRACE after the option with this value; NULL: it was refused. */
+static const char *passed_on_of(const char *value)
+{
+    struct spank_handle handle = {.context = S_CTX_LOCAL};
+    struct spank_plugin plugin;
+    static char copy[16];
+    bool taken;
+
+    spank_host_load(&plugin, &handle, stepd_words);
+    assert_int_equal(spank_host_run(&plugin, "init"), 0);
+    assert_int_equal(spank_host_option("io-trace")->has_arg, 2);
+    taken = spank_host_option("io-trace")->cb(0, value, 0) == ESPANK_SUCCESS;
+    assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
+    spank_host_unload(&plugin);
+    assert_int_equal(taken, getenv("SLURM_JOBIO_TRACE") != NULL);
+    (void)snprintf(copy, sizeof(copy), "%s", taken ? getenv("SLURM_JOBIO_TRACE") : "");
+    unsetenv("SLURM_JOBIO_TRACE");
+    assert_variable("SLURM_JOBIO_MPI", !strcmp(copy, "mpi") ? "1" : NULL);
+    assert_variable("SPANK_JOBIO_MPI", !strcmp(copy, "mpi") ? "1" : NULL);
+    return taken ? copy : NULL;
+}
+
+static void test_submit_trace_of(void **state)
+{
+    (void)state;
+    assert_string_equal(passed_on_of(NULL), "1");
+    assert_string_equal(passed_on_of(""), "1");
+    assert_string_equal(passed_on_of("(null)"), "1");
+    assert_string_equal(passed_on_of("ops"), "1");
+    assert_string_equal(passed_on_of("mpi"), "mpi");
+    assert_string_equal(spank_host_log->text, "");
+    setenv("JOBIO_MPI", "0", 1);
+    assert_string_equal(passed_on_of("mpi"), "mpi");
+    unsetenv("JOBIO_MPI");
+    assert_null(passed_on_of("1"));
+    assert_null(passed_on_of("mpis"));
+    assert_string_equal(spank_host_log->text, "error: jobio: --io-trace=1 is not ops or mpi\n"
+                                              "error: jobio: --io-trace=mpis is not ops or mpi\n");
 }
 
 static void run_in_slurmd(const char *hook)
@@ -310,6 +391,8 @@ int main(void)
         cmocka_unit_test_teardown(test_mpi, stepd_clean),
         cmocka_unit_test_teardown(test_submit_switches, stepd_clean),
         cmocka_unit_test_teardown(test_trace, stepd_clean),
+        cmocka_unit_test_teardown(test_trace_of, stepd_clean),
+        cmocka_unit_test_teardown(test_submit_trace_of, stepd_clean),
         cmocka_unit_test_teardown(test_mpi_after_prolog, stepd_clean),
         cmocka_unit_test_teardown(test_mpi_of_next_run, stepd_clean),
     };
