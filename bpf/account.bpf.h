@@ -78,7 +78,8 @@ struct call {
     struct wait *wait;  /* of the thread; NULL: time_ns is not known */
     struct hint *hints; /* ACCOUNT_HINTS of the thread, of the generation of `who`; NULL: none */
     __u32 pid;          /* of an asynchronous call's process; 0: the current one */
-    __u64 end;          /* of a read or write, for its span: offset of its end; 0: unknown */
+    __u64 span_at;      /* for its span: of a read or write the offset of its end, of an open the
+                         * address of its path; 0: unknown or not wanted */
 };
 
 /*
@@ -556,7 +557,7 @@ static __always_inline void account_span(const struct call *call, __u64 time_ns)
     if (span_is_wanted(&call->who))
         span_request((__u64)call->pid << 32 | who_number(call->who.key),
                      span_what(&call->who, call->op, call->dev, flags), account_span_result(call),
-                     timed ? time_ns : 0, call->end);
+                     timed ? time_ns : 0, call->span_at);
 }
 
 static __always_inline void account_call(const struct call *call)

@@ -546,7 +546,9 @@ static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum
         call.bypassed = op == IO_READ && bypasses(file);
         call.order = call_order(ctx, file, hooks[hook].offset, call.result);
         if (span_is_wanted(&call.who))
-            call.end = call_end(ctx, hooks[hook].offset);
+            call.span_at = call_end(ctx, hooks[hook].offset);
+    } else if (op == IO_OPEN && span_path_is_wanted(&call.who)) {
+        call.span_at = span_path_of(call_pointer(ctx, hooks[hook].second));
     }
     if (op == IO_OPEN && call_is_trial(&call, ctx, &hooks[hook]))
         return 0;

@@ -233,6 +233,10 @@ struct folio___memdesc {
     memdesc_flags_t flags;
 };
 
+struct filename {
+    const char *name;
+};
+
 struct open_flags {
     int open_flag;
 };

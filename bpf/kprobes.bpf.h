@@ -122,6 +122,9 @@ static __always_inline void kprobe_start_walk(struct pt_regs *regs, struct saved
     saved->walk = op;
     saved->parent = NULL;
     saved->trial = at->object == OBJECT_OPEN && BPF_CORE_READ(how, open_flag) & O_NONBLOCK;
+    saved->path_at = at->object == OBJECT_OPEN && span_path_is_wanted(&saved->who)
+                         ? span_path_of(argument_at(regs, at->second))
+                         : 0;
 }
 
 /* Take the super block from the inner call that does the operation once the path has been walked.
@@ -272,6 +275,8 @@ static __always_inline void kprobe_count(struct call *call, struct saved_call *s
         saved->files[0] = saved->files[1];
     call->sb = saved->files[0].sb;
     call->dev = saved->files[0].dev;
+    if (entry->at.object == OBJECT_OPEN)
+        call->span_at = saved->path_at;
     if (entry->at.object != OBJECT_OPEN)
         saved_account(call);
     else if (call->result != -EAGAIN || !saved->trial)

@@ -179,6 +179,7 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
         .type = mpi_argument(ctx, function->type),
         .status = mpi_argument(ctx, function->status),
         .cookie = cookie,
+        .path = KERNEL_SECOND(ctx),
         .entry_ns = bpf_ktime_get_ns(),
     };
     if (bpf_map_update_elem(&mpi_calls, &key, &call, BPF_ANY))
@@ -323,10 +324,10 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
 
 /* Report the call if its step is traced. A split call has two functions. */
 static __noinline int mpi_span(const struct who *who, __u32 function,
-                               const struct mpi_result *result, __u64 entry_ns)
+                               const struct mpi_result *result, __u64 entry_ns, __u64 path)
 {
-    struct span_record *record = span_reserve(step_trace_slot(who->shard_mask),
-                                              who_number(who->key), SPAN_MPI, result->time_ns);
+    struct span_record *record = span_reserve(
+        step_trace_slot(who->shard_mask), who_number(who->key), SPAN_MPI, result->time_ns, path);
 
     if (!record)
         return 0;
@@ -371,7 +372,10 @@ static __always_inline int mpi_call_leave(struct pt_regs *ctx)
         mpi_split(step, call, &result);
     mpi_count(step, &result);
     if (span_is_wanted_of_mpi(&who))
-        mpi_span(&who, at, &result, call->entry_ns);
+        mpi_span(&who, at, &result, call->entry_ns,
+                 at == MPI_File_open_FUNCTION && span_path_is_wanted(&who)
+                     ? span_path_in_process(call->path)
+                     : 0);
     bpf_map_delete_elem(&mpi_calls, &key);
     return 0;
 }

@@ -69,6 +69,7 @@ struct mpi_call_record {
     __u64 type;
     __u64 status;
     __u64 cookie;
+    __u64 path; /* of File_open: the address of the name of the file */
 };
 
 /* Map `mpi_splits`, a hash: split calls that have begun. A file has at most one at a time. */

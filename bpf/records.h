@@ -53,13 +53,14 @@ struct step_record {
 
 /* The upper bits of the shard mask, which no number of a CPU has: the step is traced
  * (span_records.h). One of the first two, and the slot in map `traces`. */
-#define STEP_TRACED 0x40000000u     /* its requests and calls of MPI-IO are reported */
-#define STEP_TRACED_MPI 0x20000000u /* only its calls of MPI-IO are */
+#define STEP_TRACED 0x40000000u      /* its requests and calls of MPI-IO are reported */
+#define STEP_TRACED_MPI 0x20000000u  /* only its calls of MPI-IO are */
+#define STEP_TRACE_PATHS 0x80000000u /* with the paths that its opens are given */
 #define STEP_TRACE_SLOT 0x1fff0000u
-#define STEP_TRACE_BITS (STEP_TRACED | STEP_TRACED_MPI | STEP_TRACE_SLOT)
+#define STEP_TRACE_BITS (STEP_TRACED | STEP_TRACED_MPI | STEP_TRACE_PATHS | STEP_TRACE_SLOT)
 #define JOBIO_MAX_TRACES 256
 
-/* traced: STEP_TRACED or STEP_TRACED_MPI. */
+/* traced: STEP_TRACED or STEP_TRACED_MPI, and maybe STEP_TRACE_PATHS. */
 static inline __u32 step_traced(__u32 traced, __u32 slot)
 {
     return traced | slot << 16;

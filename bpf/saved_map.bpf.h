@@ -27,6 +27,7 @@ struct saved_call {
     __u32 number;   /* of a system call, plus 1; 0: in none */
     __u16 walk;     /* as in struct task_record; files[0] holds what the path led to */
     __u16 trial;    /* a nonblocking open, see call_is_trial() */
+    __u64 path_at;  /* of an open: address of its path; 0: not wanted */
     __u64 closed;   /* address of the file that was flushed or released last */
     __u64 flush_ns; /* the time of its flush; 0: none */
 };

@@ -33,9 +33,58 @@ static __always_inline bool span_is_wanted_of_mpi(const struct who *who)
     return features.spans && who->shard_mask & (STEP_TRACED | STEP_TRACED_MPI);
 }
 
-/* Returns a record for what ended now; pass it to span_submit(). NULL: it is left out. */
+/* Of an open. */
+static __always_inline bool span_path_is_wanted(const struct who *who)
+{
+    return features.spans && who->shard_mask & STEP_TRACE_PATHS;
+}
+
+/* Returns the address of a path in the kernel, from that of its struct filename; 0: there is none.
+ */
+static __always_inline __u64 span_path_of(__u64 address)
+{
+    struct filename *filename = (struct filename *)address;
+
+    return (__u64)BPF_CORE_READ(filename, name);
+}
+
+/* The same for an address that a process has given: one of the kernel would show its memory. */
+static __always_inline __u64 span_path_in_process(__u64 address)
+{
+    return (__s64)address < 0 ? 0 : address;
+}
+
+/* Addresses of the kernel have the highest bit. The rest of the path is not cleared: user space
+ * reads it up to its 0. */
+static __always_inline void span_read_path(struct span_path_record *record, __u64 path)
+{
+    long r;
+
+    if ((__s64)path < 0)
+        r = bpf_probe_read_kernel_str(record->path, sizeof(record->path), (const void *)path);
+    else
+        r = bpf_probe_read_user_str(record->path, sizeof(record->path), (const void *)path);
+    if (r < 0)
+        record->path[0] = '\0';
+}
+
+static __always_inline struct span_record *span_room(__u64 path)
+{
+    struct span_path_record *record;
+
+    if (!path)
+        return bpf_ringbuf_reserve(&spans, sizeof(struct span_record), 0);
+    record = bpf_ringbuf_reserve(&spans, sizeof(*record), 0);
+    if (!record)
+        return NULL;
+    span_read_path(record, path);
+    return &record->span;
+}
+
+/* Returns a record for what ended now; pass it to span_submit(). NULL: it is left out. path:
+ * span_path_of() or span_path_in_process() of an open; 0: none. */
 static __always_inline struct span_record *span_reserve(__u32 slot, __u32 step, enum span_kind kind,
-                                                        __u64 time_ns)
+                                                        __u64 time_ns, __u64 path)
 {
     struct trace_record *trace = bpf_map_lookup_elem(&traces, &slot);
     __u64 ids = bpf_get_current_pid_tgid();
@@ -47,7 +96,7 @@ static __always_inline struct span_record *span_reserve(__u32 slot, __u32 step, 
         __sync_fetch_and_add(&trace->shorter[kind], 1);
         return NULL;
     }
-    record = bpf_ringbuf_reserve(&spans, sizeof(*record), 0);
+    record = span_room(path);
     if (!record) {
         __sync_fetch_and_add(&trace->overflow[kind], 1);
         return NULL;

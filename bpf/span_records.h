@@ -28,6 +28,16 @@ struct span_record {
     char comm[16];
 };
 
+/* The longest path that is reported completely; one that fills the array was longer. */
+#define SPAN_PATH_MAX 255
+
+/* A record of this size instead: that of an open whose path is reported. */
+struct span_path_record {
+    struct span_record span;
+    char path[SPAN_PATH_MAX + 2]; /* "": it could not be read */
+    char pad[7];
+};
+
 /* Map `traces`, an array that user space maps, by step_trace_slot(): what is left out. */
 struct trace_record {
     __u64 least_ns;             /* set by user space: what took less is left out */

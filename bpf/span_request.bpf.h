@@ -12,13 +12,14 @@ static __always_inline __u64 span_what(const struct who *who, __u8 op, __u32 dev
 }
 
 /* ids: the number of the step, and in the upper half the process of an asynchronous request (0: the
- * current one). result: bytes, or a negative errno. end: offset of its end; 0: unknown. Not static:
- * see bpf/who.bpf.h. */
-__noinline int span_request(__u64 ids, __u64 what, __s64 result, __u64 time_ns, __u64 end)
+ * current one). result: bytes, or a negative errno. at: as in struct call. Not static: see
+ * bpf/who.bpf.h. */
+__noinline int span_request(__u64 ids, __u64 what, __s64 result, __u64 time_ns, __u64 at)
 {
     __u32 step = ids, dev = what, pid = ids >> 32;
     __u8 op = what >> 32, slot = what >> 40, flags = what >> 48;
-    struct span_record *record = span_reserve(slot, step, SPAN_REQUEST, time_ns);
+    __u64 path = op == IO_OPEN ? at : 0, end = op == IO_OPEN ? 0 : at;
+    struct span_record *record = span_reserve(slot, step, SPAN_REQUEST, time_ns, path);
     bool sized = op < IO_OP_FIRST_META && result >= 0;
 
     if (!record)

@@ -194,6 +194,8 @@ static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
     call.who = record->who;
     call.op = entry->op;
     if (entry->kind == SYSCALL_OPEN) {
+        if (span_path_is_wanted(&call.who))
+            call.span_at = span_path_in_process(syscall_argument(regs, entry->second));
         syscall_count_open(&call, task);
     } else if (entry->kind != SYSCALL_AT || path_is_empty(record->path)) {
         saved_count(&call, record, entry->target);

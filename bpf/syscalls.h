@@ -23,8 +23,8 @@ struct syscall_entry {
     __u8 kind;   /* enum syscall_kind */
     __u8 op;     /* enum io_op */
     __u8 fd;     /* the descriptor */
-    __u8 second; /* SYSCALL_TWO: the target descriptor; SYSCALL_AT, SYSCALL_NULL: the path;
-                  * SYSCALL_LOCK: the command */
+    __u8 second; /* SYSCALL_TWO: the target descriptor; SYSCALL_AT, SYSCALL_NULL and
+                  * SYSCALL_OPEN: the path; SYSCALL_LOCK: the command */
     __u8 flags;  /* SYSCALL_AT */
     __u8 target; /* SYSCALL_TWO: enum io_op on the target */
     __u8 pad[2];

@@ -10,9 +10,10 @@ enum span_kind {
 };
 
 /* Flags of a span. Only the end of an asynchronous or untimed one is known. */
-#define SPAN_ASYNC 1   /* no thread waited for it */
-#define SPAN_UNTIMED 2 /* its start was not seen, or its time is a part of another request's */
-#define SPAN_BYTES 4   /* its number of bytes is known */
-#define SPAN_OFFSET 8  /* its offset in the file is known */
+#define SPAN_ASYNC 1     /* no thread waited for it */
+#define SPAN_UNTIMED 2   /* its start was not seen, or its time is a part of another request's */
+#define SPAN_BYTES 4     /* its number of bytes is known */
+#define SPAN_OFFSET 8    /* its offset in the file is known */
+#define SPAN_PATH_CUT 16 /* its path is only the start of it */
 
 #endif

@@ -42,6 +42,20 @@ uint64_t trace_unread(const struct trace *trace)
     return n;
 }
 
+static bool is_open(const struct span *span)
+{
+    return !strcmp(span->name, span->kind == SPAN_MPI ? "MPI_File_open" : "open");
+}
+
+uint64_t trace_paths_missing(const struct trace *trace)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; trace->paths && i < trace->n_spans; i++)
+        n += !trace->spans[i].path && is_open(&trace->spans[i]);
+    return n;
+}
+
 static int compare_processes(const void *key, const void *process)
 {
     return number_compare(key, &((const struct trace_process *)process)->pid);
@@ -75,6 +89,8 @@ void trace_clear(struct trace *trace)
     for (size_t i = 0; i < trace->n_mounts; i++)
         free(trace->mounts[i]);
     free(trace->mounts);
+    for (size_t i = 0; i < trace->n_spans; i++)
+        free(trace->spans[i].path);
     free(trace->processes);
     free(trace->spans);
     *trace = (struct trace){0};

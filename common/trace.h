@@ -17,6 +17,8 @@ struct span {
     uint64_t dev;               /* of a request: as in struct probe_mount */
     const char *name;           /* constant: "write", "MPI_File_write_at_all" */
     const char *mount;          /* of a request; owned by the trace. NULL: not looked up */
+    char *path;                 /* of an open, as it was given; owned by the trace. Untrusted text,
+                                 * NULL: none */
     uint32_t pid, tid;          /* tid 0: unknown */
     uint16_t error;             /* errno of a request, 1: a failed call of MPI; 0: success */
     uint8_t kind;               /* enum span_kind */
@@ -56,6 +58,7 @@ struct trace {
     size_t n_mounts;
     struct trace_left_out left_out;
     enum trace_of of;
+    bool paths;       /* of opens were asked for */
     uint64_t real_ns; /* CLOCK_REALTIME at 0 of CLOCK_MONOTONIC */
 };
 
@@ -78,6 +81,8 @@ int trace_of_parse(const char *text, enum trace_of *ret);
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
 /* Returns the number of processes that were not read. */
 uint64_t trace_unread(const struct trace *trace);
+/* Returns the number of opens that have no path, although it was asked for. */
+uint64_t trace_paths_missing(const struct trace *trace);
 /* Returns the process, NULL: it is not in the trace. */
 const struct trace_process *trace_process(const struct trace *trace, uint32_t pid);
 /* Returns the name as a string of the trace; NULL on out-of-memory. */

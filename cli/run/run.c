@@ -31,8 +31,8 @@
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
     "       [--html FILE] [--interval S]\n"
-    "       [--trace FILE [--trace-of WHAT] [--trace-format FORMAT] [--trace-rate N]\n"
-    "       [--trace-max N]] -- COMMAND...\n"
+    "       [--trace FILE [--trace-of WHAT] [--trace-paths] [--trace-format FORMAT]\n"
+    "       [--trace-rate N] [--trace-max N]] -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. As root "
     "jobio\n"
     "counts by itself; other users are served by a running jobiod.\n"
@@ -48,6 +48,7 @@ static const char help[] =
     "                     only as root\n"
     "      --trace-of     ops (the default) or mpi: only calls of MPI-IO, and count them as --mpi "
     "does\n"
+    "      --trace-paths  and the paths of the files that are opened\n"
     "      --trace-format otlp (JSON, the default) or chrome (for Chrome and Perfetto)\n"
     "      --trace-rate N the slowest N of each second are kept (default 20000)\n"
     "      --trace-max N  and of these the slowest N (default 100000)\n"
@@ -108,7 +109,8 @@ static int own_start(struct run *run, struct error *error)
     const struct run_trace *trace = &run->options->trace;
     const struct watch_options options = {.interval_ns = run->options->interval_ns,
                                           .limits = trace->path ? &trace->limits : NULL,
-                                          .trace_of = trace->of};
+                                          .trace_of = trace->of,
+                                          .trace_paths = trace->paths};
     int rc = watch_create(&run->watch, &options, error);
 
     if (rc == 0)
@@ -375,6 +377,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"block", 0, OPTION_FLAG, &options.block},
         {"trace", 0, OPTION_TEXT, &options.trace.path},
         {"trace-of", 0, OPTION_TEXT, &options.trace.of_word},
+        {"trace-paths", 0, OPTION_FLAG, &options.trace.paths},
         {"trace-format", 0, OPTION_TEXT, &options.trace.format},
         {"trace-rate", 0, OPTION_U32, &options.trace.limits.per_second},
         {"trace-max", 0, OPTION_U32, &options.trace.limits.in_all},

@@ -30,10 +30,11 @@ int run_trace_check(struct run_trace *trace, struct error *error)
 {
     struct trace_limits *limits = &trace->limits;
 
-    if (!trace->path && (trace->of_word || trace->format || limits->per_second || limits->in_all))
+    if (!trace->path &&
+        (trace->of_word || trace->paths || trace->format || limits->per_second || limits->in_all))
         return error_set(error, -EINVAL,
-                         "--trace-of, --trace-format, --trace-rate and --trace-max require "
-                         "--trace FILE");
+                         "--trace-of, --trace-paths, --trace-format, --trace-rate and --trace-max "
+                         "require --trace FILE");
     if (trace->of_word && trace_of_parse(trace->of_word, &trace->of) < 0)
         return error_set(error, -EINVAL, "--trace-of is ops or mpi, not \"%.100s\"",
                          trace->of_word);

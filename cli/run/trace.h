@@ -14,6 +14,7 @@ struct run_trace {
     const char *path, *format; /* from the options; NULL: no trace, and the default format */
     const char *of_word;       /* --trace-of; NULL: the default */
     enum trace_of of;          /* set by run_trace_check() */
+    bool paths;                /* --trace-paths */
     struct trace_limits limits;
     FILE *out; /* owned */
 };

@@ -159,6 +159,14 @@ static void find_offsets(const struct btf *btf, const struct hook_entry *entry,
             find_offset(btf, target, target_offsets, ARRAY_SIZE(target_offsets));
 }
 
+/* The index of the path of an open. */
+static int find_opened(const struct btf *btf, const struct target *target)
+{
+    int at = target_parameter(btf, target, "pathname");
+
+    return at < 0 ? target_opaque(btf, target, "pathname") : at;
+}
+
 static int hook_resolve(const struct btf *btf, struct functions *functions,
                         const struct hook_entry *entry, struct hook_indexes *indexes,
                         struct probe_hook *hook)
@@ -187,6 +195,8 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
                  entry->second);
         return -EINVAL;
     }
+    if (entry->ops == OPS(IO_OPEN)) /* only for traces: without it, they have no paths */
+        second = find_opened(btf, &target);
     indexes->second = second < 0 ? HOOK_NO_INDEX : second;
     indexes->result = btf_vlen(target.params) - target.skip;
     indexes->returns = kind;

@@ -394,7 +394,7 @@ int block_probe_read(const struct block_probe *block, uint32_t step, struct bloc
 }
 
 int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
-                uint32_t *ret, struct error *error)
+                bool paths, uint32_t *ret, struct error *error)
 {
     (void)cgroup_id;
     (void)cgroup_version;

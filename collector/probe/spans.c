@@ -37,30 +37,44 @@ static const char *name_of(const struct span_record *record)
     return record->op < ARRAY_SIZE(op_names) ? op_names[record->op] : NULL;
 }
 
+/* The path in a record, or NULL. One that is too long is cut. */
+static char *path_of(struct span_path_record *record, size_t size, uint8_t *flags)
+{
+    if (size < sizeof(*record) || !*record->path)
+        return NULL;
+    if (strnlen(record->path, sizeof(record->path)) > SPAN_PATH_MAX) {
+        record->path[SPAN_PATH_MAX] = '\0';
+        *flags |= SPAN_PATH_CUT;
+    }
+    return record->path;
+}
+
 static int on_span(void *arg, void *data, size_t size)
 {
     struct probe *probe = arg;
-    struct span_record record;
+    struct span_path_record copy;
+    const struct span_record *record = &copy.span;
     struct span span;
 
-    if (size < sizeof(record))
+    if (size < sizeof(*record))
         return 0;
-    memcpy(&record, data, sizeof(record));
+    memcpy(&copy, data, size < sizeof(copy) ? size : sizeof(copy));
     span = (struct span){
-        .start_ns = record.end_ns - record.time_ns,
-        .time_ns = record.time_ns,
-        .bytes = record.bytes,
-        .offset = record.offset,
-        .dev = record.dev | (uint64_t)record.generation << 32,
-        .name = name_of(&record),
-        .pid = record.pid,
-        .tid = record.tid,
-        .error = record.error,
-        .kind = record.kind,
-        .flags = record.flags,
+        .start_ns = record->end_ns - record->time_ns,
+        .time_ns = record->time_ns,
+        .bytes = record->bytes,
+        .offset = record->offset,
+        .dev = record->dev | (uint64_t)record->generation << 32,
+        .name = name_of(record),
+        .pid = record->pid,
+        .tid = record->tid,
+        .error = record->error,
+        .kind = record->kind,
+        .flags = record->flags,
     };
+    span.path = path_of(&copy, size, &span.flags);
     if (span.name)
-        probe->new_span(record.step, &span, record.comm, probe->new_span_arg);
+        probe->new_span(record->step, &span, record->comm, probe->new_span_arg);
     return --probe->spans_left ? 0 : -EAGAIN;
 }
 
@@ -166,9 +180,10 @@ static int check_tracing(const struct probe *probe, struct error *error)
 }
 
 int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
-                uint32_t *ret, struct error *error)
+                bool paths, uint32_t *ret, struct error *error)
 {
-    uint32_t traced = of == TRACE_OF_MPI ? STEP_TRACED_MPI : STEP_TRACED;
+    uint32_t traced =
+        (of == TRACE_OF_MPI ? STEP_TRACED_MPI : STEP_TRACED) | (paths ? STEP_TRACE_PATHS : 0);
     uint32_t slot = find_slot(probe);
     int r = check_tracing(probe, error);
 

@@ -8,13 +8,13 @@
 #include "common/trace.h"
 
 /* Report the requests and calls of MPI-IO of a step of this probe from now on, or only the latter;
- * those of running tasks from their next one on. Stores the slot of its trace in *ret. The probe
- * must have been created with probe_options.spans. -ENOTSUP: it was not, the programs of an earlier
- * process are in use, which cannot trace, or it is blind; -ENOSPC: too many traces; -ENOENT:
- * another layout counts the step.
+ * those of running tasks from their next one on. paths: with those of the opens. Stores the slot of
+ * its trace in *ret. The probe must have been created with probe_options.spans. -ENOTSUP: it was
+ * not, the programs of an earlier process are in use, which cannot trace, or it is blind; -ENOSPC:
+ * too many traces; -ENOENT: another layout counts the step.
  */
 int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enum trace_of of,
-                uint32_t *ret, struct error *error);
+                bool paths, uint32_t *ret, struct error *error);
 /* Stop that, and free the slot for another step: as late as possible, because a call that is in
  * progress may still use it. */
 void probe_untrace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, uint32_t slot);
@@ -29,7 +29,8 @@ void probe_trace_reported(const struct probe *probe, uint32_t slot, uint64_t ret
  * probe cannot trace. */
 int probe_spans_fd(const struct probe *probe);
 /* Pass on what was reported since the last call, at most `max` spans; returns 1 if there may be
- * more. comm: name of the thread, TRACE_COMM bytes. The name of the mount is not set. */
+ * more. comm: name of the thread, TRACE_COMM bytes. The name of the mount is not set; a path is
+ * valid during the call. */
 typedef void (*probe_span_f)(uint32_t step, const struct span *span, const char *comm, void *arg);
 int probe_spans(struct probe *probe, uint32_t max, probe_span_f each, void *arg,
                 struct error *error);

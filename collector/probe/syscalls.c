@@ -24,9 +24,9 @@
     {                                                                          \
         .kind = SYSCALL_AT, .op = operation, .second = path, .flags = at_flags \
     }
-#define OPEN                                \
-    {                                       \
-        .kind = SYSCALL_OPEN, .op = IO_OPEN \
+#define OPEN(path)                                          \
+    {                                                       \
+        .kind = SYSCALL_OPEN, .op = IO_OPEN, .second = path \
     }
 
 /* By number. Calls that only work on a path are not here, because their super block is unknown. */
@@ -45,12 +45,12 @@ static const struct syscall_entry table[SYSCALL_COUNT] = {
     [SYS_splice] = TWO(IO_READ, IO_WRITE, 0, 2),
     [SYS_copy_file_range] = TWO(IO_COPY_READ, IO_COPY_WRITE, 0, 2),
 #ifdef SYS_open
-    [SYS_open] = OPEN,
-    [SYS_creat] = OPEN,
+    [SYS_open] = OPEN(0),
+    [SYS_creat] = OPEN(0),
 #endif
-    [SYS_openat] = OPEN,
+    [SYS_openat] = OPEN(1),
 #ifdef SYS_openat2
-    [SYS_openat2] = OPEN,
+    [SYS_openat2] = OPEN(1),
 #endif
     [SYS_fstat] = FD(IO_STAT, 0),
     [SYS_newfstatat] = AT(IO_STAT, 1, 3),

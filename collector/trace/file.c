@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A head, texts, spans, processes. The texts are those of the step, then those that spans name by
- * their number. */
+/* A head, texts, spans, processes, and the paths of those spans that have one. The texts are those
+ * of the step, then those that spans name by their number. */
 #include "collector/trace/file.h"
 
 #include <errno.h>
@@ -26,6 +26,7 @@ struct head {
 /* Flags of the head. */
 #define HEAD_PARTIAL 1
 #define HEAD_OF_MPI 2 /* TRACE_OF_MPI */
+#define HEAD_PATHS 4
 
 struct span_row {
     uint64_t start_ns, time_ns, bytes, offset;
@@ -33,7 +34,7 @@ struct span_row {
     uint32_t pid, tid;
     uint16_t error;
     uint8_t kind, flags;
-    uint32_t pad;
+    uint32_t path_bytes; /* 0: none */
 };
 
 struct process_row {
@@ -90,6 +91,7 @@ static int fill_row(struct texts *texts, const struct span *span, struct span_ro
         .error = span->error,
         .kind = span->kind,
         .flags = span->flags,
+        .path_bytes = span->path ? (uint32_t)strlen(span->path) + 1 : 0,
     };
     r = number_of(texts, span->name, &ret->name);
     if (r == 0 && span->mount)
@@ -107,8 +109,9 @@ static void fill_head(const struct step_trace *step, const struct texts *texts, 
         .n_texts = texts->n,
         .n_spans = step->trace.n_spans,
         .n_processes = step->trace.n_processes,
-        .flags =
-            (step->partial ? HEAD_PARTIAL : 0) | (step->trace.of == TRACE_OF_MPI ? HEAD_OF_MPI : 0),
+        .flags = (step->partial ? HEAD_PARTIAL : 0) |
+                 (step->trace.of == TRACE_OF_MPI ? HEAD_OF_MPI : 0) |
+                 (step->trace.paths ? HEAD_PATHS : 0),
     };
     memcpy(ret->magic, MAGIC, sizeof(ret->magic));
     memcpy(ret->shorter, step->trace.left_out.shorter, sizeof(ret->shorter));
@@ -141,6 +144,18 @@ static bool write_processes(const struct trace *trace, FILE *out)
     return ok;
 }
 
+static bool write_paths(const struct trace *trace, FILE *out)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < trace->n_spans; i++) {
+        const char *path = trace->spans[i].path;
+
+        ok = !path || fwrite(path, strlen(path) + 1, 1, out) == 1;
+    }
+    return ok;
+}
+
 static int write_all(const struct step_trace *step, struct texts *texts, struct span_row *rows,
                      FILE *out)
 {
@@ -159,7 +174,7 @@ static int write_all(const struct step_trace *step, struct texts *texts, struct 
     errno = EIO;
     if (fwrite(&head, sizeof(head), 1, out) != 1 || !write_texts(texts, out) ||
         (trace->n_spans && fwrite(rows, sizeof(*rows), trace->n_spans, out) != trace->n_spans) ||
-        !write_processes(trace, out))
+        !write_processes(trace, out) || !write_paths(trace, out))
         return -errno;
     return 0;
 }
@@ -309,7 +324,31 @@ static int read_processes(struct reader *reader, const struct head *head, struct
                                           .unread = row.unread != 0};
         memcpy(process->comm, row.comm, sizeof(row.comm));
     }
-    return reader->left ? -EBADMSG : 0;
+    return 0;
+}
+
+static int read_path(struct reader *reader, size_t size, char **ret)
+{
+    const char *at = take(reader, size, 1);
+
+    if (!at || memchr(at, '\0', size) != at + size - 1)
+        return -EBADMSG;
+    *ret = strdup(at);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* They are the end of the file. rows: where the spans are in it. */
+static int read_paths(struct reader *reader, const char *rows, struct trace *trace)
+{
+    struct span_row row;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < trace->n_spans; i++) {
+        memcpy(&row, rows + i * sizeof(row), sizeof(row));
+        if (row.path_bytes)
+            r = read_path(reader, row.path_bytes, &trace->spans[i].path);
+    }
+    return r < 0 ? r : reader->left ? -EBADMSG : 0;
 }
 
 static void use_head(const struct head *head, struct step_trace *ret)
@@ -329,6 +368,7 @@ static void use_head(const struct head *head, struct step_trace *ret)
         .partial = head->flags & HEAD_PARTIAL,
     };
     ret->trace.of = head->flags & HEAD_OF_MPI ? TRACE_OF_MPI : TRACE_OF_OPS;
+    ret->trace.paths = head->flags & HEAD_PATHS;
     ret->trace.real_ns = head->real_ns;
     memcpy(ret->trace.left_out.shorter, head->shorter, sizeof(head->shorter));
     memcpy(ret->trace.left_out.overflow, head->overflow, sizeof(head->overflow));
@@ -338,6 +378,7 @@ int trace_file_read(const void *data, size_t size, struct step_trace *ret)
 {
     struct reader reader = {data, size};
     struct step_trace step = {0};
+    const char *rows = NULL;
     struct head head;
     int r = read_head(&reader, &head);
 
@@ -345,10 +386,13 @@ int trace_file_read(const void *data, size_t size, struct step_trace *ret)
         return r;
     use_head(&head, &step);
     r = read_texts(&reader, &head, &step);
+    rows = reader.at;
     if (r == 0)
         r = read_spans(&reader, &head, &step.trace);
     if (r == 0)
         r = read_processes(&reader, &head, &step.trace);
+    if (r == 0)
+        r = read_paths(&reader, rows, &step.trace);
     if (r < 0)
         step_trace_clear(&step);
     else

@@ -2,6 +2,7 @@
 #include "collector/trace/keeper.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/numbers.h"
@@ -15,6 +16,7 @@ struct heap {
 struct span_keeper {
     struct heap interval, all;
     uint64_t left_out[SPAN_KINDS];
+    size_t path_bytes; /* of the spans in both heaps */
 };
 
 /* Returns whether `a` is to be left out before `b`. */
@@ -79,6 +81,19 @@ static bool heap_is_full(struct heap *heap)
     return heap->n == heap->limit || (heap->n == heap->room && !heap_grow(heap));
 }
 
+static size_t path_size(const struct span *span)
+{
+    return span->path ? strlen(span->path) + 1 : 0;
+}
+
+static void leave_out(struct span_keeper *keeper, const struct span *span)
+{
+    keeper->left_out[span->kind]++;
+    keeper->path_bytes -= path_size(span);
+    free(span->path);
+}
+
+/* Takes its path. */
 static void add(struct span_keeper *keeper, struct heap *heap, const struct span *span)
 {
     if (!heap_is_full(heap)) {
@@ -87,10 +102,10 @@ static void add(struct span_keeper *keeper, struct heap *heap, const struct span
         return;
     }
     if (!heap->n || is_less(span, &heap->spans[0])) {
-        keeper->left_out[span->kind]++;
+        leave_out(keeper, span);
         return;
     }
-    keeper->left_out[heap->spans[0].kind]++;
+    leave_out(keeper, &heap->spans[0]);
     heap->spans[0] = *span;
     heap_sink(heap, 0);
 }
@@ -108,18 +123,35 @@ struct span_keeper *span_keeper_create(size_t per_interval, size_t in_all)
     return keeper;
 }
 
+static void heap_clear(struct heap *heap)
+{
+    for (size_t i = 0; i < heap->n; i++)
+        free(heap->spans[i].path);
+    free(heap->spans);
+}
+
 void span_keeper_destroy(struct span_keeper *keeper)
 {
     if (!keeper)
         return;
-    free(keeper->interval.spans);
-    free(keeper->all.spans);
+    heap_clear(&keeper->interval);
+    heap_clear(&keeper->all);
     free(keeper);
 }
 
 void span_keeper_add(struct span_keeper *keeper, const struct span *span)
 {
-    add(keeper, &keeper->interval, span);
+    struct span copy = *span;
+
+    /* Without memory, too, it has no path. */
+    if (copy.path)
+        copy.path = keeper->path_bytes + path_size(span) <= SPAN_KEEPER_PATH_BYTES
+                        ? strdup(span->path)
+                        : NULL;
+    if (!copy.path)
+        copy.flags &= (uint8_t)~SPAN_PATH_CUT;
+    keeper->path_bytes += path_size(&copy);
+    add(keeper, &keeper->interval, &copy);
 }
 
 static uint64_t heap_least_ns(const struct heap *heap)

@@ -16,6 +16,8 @@ struct span_keeper;
 struct span_keeper *span_keeper_create(size_t per_interval, size_t in_all);
 void span_keeper_destroy(struct span_keeper *keeper); /* NULL is fine */
 
+/* Paths are copied. Beyond this number of bytes of those that are kept, spans are kept without. */
+#define SPAN_KEEPER_PATH_BYTES (1 << 20)
 void span_keeper_add(struct span_keeper *keeper, const struct span *span);
 /* A span that takes less than this will not be kept if it is added before the end of the interval.
  */

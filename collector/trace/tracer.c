@@ -209,8 +209,8 @@ int tracer_start(struct tracer *tracer, const struct tracer_step *step, struct e
     }
     if (!traced || !traced->keeper)
         return error_errno(error, -ENOMEM, "trace a step");
-    r = probe_trace(tracer->probe, step->cgroup_id, step->cgroup_version, step->of, &traced->slot,
-                    error);
+    r = probe_trace(tracer->probe, step->cgroup_id, step->cgroup_version, step->of, step->paths,
+                    &traced->slot, error);
     if (r == 0)
         r = watch_processes(tracer, traced, error);
     if (r < 0)
@@ -319,6 +319,7 @@ static int finish(struct tracer *tracer, struct traced *traced, struct trace *re
     add_left_out(&ret->left_out, &left_out, &traced->before);
     add_unread(tracer, traced, ret->left_out.overflow);
     ret->of = traced->step.of;
+    ret->paths = traced->step.paths;
     ret->real_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     r = trace_processes_finish(traced->processes, ret);
     return r < 0 ? error_errno(error, r, "trace a step") : 0;

@@ -33,6 +33,7 @@ struct tracer_step {
     uint64_t cgroup_id;
     int cgroup_version;
     enum trace_of of;
+    bool paths; /* of the opens, too */
 };
 /* Trace the step from now on. Errors of probe_trace(); -ENOSPC: too many. */
 int tracer_start(struct tracer *tracer, const struct tracer_step *step, struct error *error);

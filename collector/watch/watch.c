@@ -31,6 +31,7 @@ struct watch {
     struct block_probe *block; /* the same */
     struct tracer *tracer;     /* NULL: there is no trace */
     enum trace_of trace_of;
+    bool trace_paths;
     uint32_t step;
 };
 
@@ -96,6 +97,7 @@ int watch_create(struct watch **ret, const struct watch_options *options, struct
         return error_errno(error, -ENOMEM, "count the command");
     watch->interval_ns = options->interval_ns;
     watch->trace_of = options->trace_of;
+    watch->trace_paths = options->trace_paths;
     rc = cgroup_create(&watch->cgroup, error);
     if (rc == 0)
         rc = probe_create(&watch->probe, &how, error);
@@ -131,7 +133,8 @@ static int start_trace(struct watch *watch, struct error *error)
                                      .uid = getuid(),
                                      .cgroup_id = cgroup_id(watch->cgroup),
                                      .cgroup_version = 2,
-                                     .of = watch->trace_of};
+                                     .of = watch->trace_of,
+                                     .paths = watch->trace_paths};
 
     return tracer_start(watch->tracer, &step, error);
 }

@@ -16,6 +16,7 @@ struct watch_options {
     uint64_t interval_ns;              /* of the readings that find the peaks */
     const struct trace_limits *limits; /* of the trace; NULL: there is none */
     enum trace_of trace_of;
+    bool trace_paths;
 };
 
 /* Load the programs and make the cgroup. Errors of probe_create() and cgroup_create(). */

@@ -66,6 +66,9 @@ static struct json_object *arguments(struct tree *t, const struct span *span)
     const char *error = span->kind == SPAN_REQUEST ? errno_name(span->error) : NULL;
 
     tree_put_text(t, args, "mount", span->mount);
+    tree_put_text(t, args, "path", span->path);
+    if (span->flags & SPAN_PATH_CUT)
+        tree_put_bool(t, args, "path_cut", true);
     if (span->flags & SPAN_BYTES)
         tree_put_u64(t, args, "bytes", span->bytes);
     if (span->flags & SPAN_OFFSET)
@@ -110,8 +113,9 @@ static int write_part(struct writer *writer)
 
 static int write_tail(const struct writer *writer, const struct trace_document *document)
 {
-    uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0, unread = 0;
-    char left_out[48] = "", of_mpi[48] = "";
+    uint64_t dropped[SPAN_KINDS] = {0}, unseen = 0, unread = 0, missing = 0;
+    char left_out[48] = "", of_mpi[48] = "", paths[48] = "";
+    bool has_paths = false;
     size_t n_of_mpi = 0;
     int r;
 
@@ -119,6 +123,8 @@ static int write_tail(const struct writer *writer, const struct trace_document *
         const struct trace *trace = document->parts[i].trace;
 
         unread += trace_unread(trace);
+        has_paths |= trace->paths;
+        missing += trace_paths_missing(trace);
         n_of_mpi += trace->of == TRACE_OF_MPI;
         for (int kind = 0; kind < SPAN_KINDS; kind++) {
             add_saturating(&dropped[kind], trace_dropped(trace, kind));
@@ -129,12 +135,14 @@ static int write_tail(const struct writer *writer, const struct trace_document *
         (void)snprintf(left_out, sizeof(left_out), ",\"steps_left_out\":%zu", document->left_out);
     if (n_of_mpi)
         (void)snprintf(of_mpi, sizeof(of_mpi), ",\"requests_not_traced\":%zu", n_of_mpi);
+    if (has_paths)
+        (void)snprintf(paths, sizeof(paths), ",\"paths_missing\":%" PRIu64, missing);
     r = fprintf(writer->out,
                 "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_ns\":\"%" PRIu64
                 "\",\"dropped_requests\":%" PRIu64 ",\"dropped_mpi_calls\":%" PRIu64
-                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "%s%s}}\n",
+                ",\"dropped_unseen\":%" PRIu64 ",\"ranks_unknown\":%" PRIu64 "%s%s%s}}\n",
                 writer->start_ns, dropped[SPAN_REQUEST], dropped[SPAN_MPI], unseen, unread,
-                left_out, of_mpi);
+                left_out, of_mpi, paths);
     return r < 0 ? -errno : 0;
 }
 

@@ -184,6 +184,8 @@ static void add_dropped(struct tree *t, struct json_object *to, const struct tra
     add_u64(t, to, "jobio.dropped_unseen",
             trace->left_out.overflow[SPAN_REQUEST] + trace->left_out.overflow[SPAN_MPI]);
     add_u64(t, to, "jobio.ranks_unknown", trace_unread(trace));
+    if (trace->paths)
+        add_u64(t, to, "jobio.paths_missing", trace_paths_missing(trace));
 }
 
 /* The span of the command or step. */
@@ -298,6 +300,10 @@ static struct json_object *span_attributes(struct tree *t, const struct span *sp
         add_u64(t, to, "thread.id", span->tid);
     if (span->mount)
         add_text(t, to, "jobio.mount", span->mount);
+    if (span->path)
+        add_text(t, to, "file.path", span->path);
+    if (span->flags & SPAN_PATH_CUT)
+        add_true(t, to, "jobio.path_cut");
     if (span->flags & SPAN_BYTES)
         add_u64(t, to, "jobio.bytes", span->bytes);
     if (span->flags & SPAN_OFFSET)

@@ -348,6 +348,36 @@ trace() {
     [ ! -e /run/was-run ]
 }
 
+@test "a trace has the paths of opens only if they are asked for" {
+    local spans=$BATS_TEST_TMPDIR/spans d=/dev/shm/paths long
+    long=$(printf '%0238d' 0) # $d/./$long has 255 bytes, the most
+    mkdir -p $d
+    opened() {
+        jq -r '.resourceSpans[].scopeSpans[].spans[] | select(.name == "open") | .attributes | map({key, value: .value[]})
+            | from_entries | select(."file.path") | [."file.path", ."jobio.path_cut", ."error.type"] | @tsv' "$spans" |
+            grep -E "^(/dev/shm/paths|new)"
+    }
+    cat > "$BATS_TEST_TMPDIR/opens" << END
+cd $d
+: > new
+: < $d/new
+: < new
+(: < $d/./$long)
+(: < $d/.//$long)
+true
+END
+    split jobio run --trace "$spans" --trace-paths -- sh "$BATS_TEST_TMPDIR/opens"
+    diff <(printf '%s\t%s\t%s\n' new "" "" $d/new "" "" new "" "" "$d/./$long" "" ENOENT "$d/.//${long%0}" true ENOENT) <(opened)
+    [ "$(jq '[.resourceSpans[].scopeSpans[].spans[] | select(.name != "open").attributes[].key | select(. == "file.path")] | length' "$spans")" = 0 ]
+    [ "$(jq -r '.resourceSpans[].scopeSpans[].spans[] | select(.name == "jobio run").attributes[]
+        | select(.key == "jobio.paths_missing").value.intValue' "$spans")" = 0 ]
+    split jobio run --trace "$spans" -- sh "$BATS_TEST_TMPDIR/opens"
+    not grep -E 'file.path|paths_missing|dev/shm/paths' "$spans"
+    split jobio run --trace-paths -- true
+    expect 2
+    one_line "require --trace FILE"
+}
+
 @test "an impossible run is reported before the command starts" {
     split jobio run --output /nowhere/report -- touch /run/was-run
     expect 125

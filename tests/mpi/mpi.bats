@@ -394,7 +394,18 @@ read_trace() {
     grep -qx "requests 0" "$D/trace"
     grep -qx "root jobio.dropped 0" "$D/trace"
     grep -qx "root jobio.trace_of mpi" "$D/trace"
+    [ "$(grep -c file.path "$D/spans")" = 0 ]
     [ "$(awk '/^process calls/ { print $3 }' "$D/trace" | sort | tr -d '\n')" = 01 ]
+}
+
+@test "a trace has the path of each MPI_File_open if paths are asked for, and of no other call" {
+    jobio run --json --output "$D/json" --trace "$D/spans" --trace-of mpi --trace-paths -- \
+        timeout 120 mpirun.mpich -n 2 "$D/calls.mpich" "$D/file" > "$D/truth"
+    is_true
+    jq -r '.resourceSpans[].scopeSpans[].spans[] | select(.name | startswith("MPI_")) | .name as $name
+        | .attributes[] | select(.key == "file.path") | "\($name) \(.value.stringValue)"' "$D/spans" | sort -u |
+        diff <(printf 'MPI_File_open %s\n' "$D/file" "$D/file.none") -
+    [ "$(grep -o '"file.path"' "$D/spans" | wc -l)" = "$(awk '$1 == "open" { print $2 }' "$D/truth")" ]
 }
 
 @test "the document follows its schema, and the table has each class" {

@@ -523,17 +523,37 @@ static void test_of_mpi(void **state)
     json_object_put(o);
 }
 
-static void test_words(void **state)
+static void test_paths(void **state)
 {
-    enum trace_of of;
+    struct span opens[] = {{.name = "open", .path = (char *)"a\x80", .flags = SPAN_PATH_CUT},
+                           {.start_ns = 1, .name = "open"},
+                           {.start_ns = 2, .name = "MPI_File_open", .kind = SPAN_MPI},
+                           {.start_ns = 3, .name = "read"}};
+    struct step_trace step = step_of(3, "n1");
+    struct report_trace part;
+    struct json_object *o;
 
     (void)state;
-    for (int i = 0; i < TRACE_OFS; i++) {
-        assert_int_equal(trace_of_parse(trace_of_name(i), &of), 0);
-        assert_int_equal(of, i);
-    }
-    assert_int_equal(trace_of_parse("", &of), -EINVAL);
-    assert_int_equal(trace_of_parse(NULL, &of), -EINVAL);
+    step.trace.spans = opens;
+    step.trace.n_spans = ARRAY_SIZE(opens);
+    step.trace.n_processes = 0;
+    report_trace_of_step(&step, &part);
+    o = written(report_trace_otlp, &part);
+    assert_null(attribute(o, 1, "jobio.paths_missing"));
+    json_object_put(o);
+    step.trace.paths = true;
+    o = written(report_trace_otlp, &part);
+    check_text(attribute(o, 1, "jobio.paths_missing"), "2");
+    check_text(attribute(o, 2, "file.path"), "a?");
+    check_text(attribute(o, 2, "jobio.path_cut"), "true");
+    assert_null(attribute(o, 3, "file.path"));
+    assert_null(attribute(o, 3, "jobio.path_cut"));
+    json_object_put(o);
+    o = written(report_trace_chrome, &part);
+    check_at(o, "/traceEvents/0/args/path", "\"a?\"");
+    check_at(o, "/traceEvents/0/args/path_cut", "true");
+    check_at(o, "/otherData/paths_missing", "2");
+    json_object_put(o);
 }
 
 static void test_empty(void **state)
@@ -562,7 +582,7 @@ int main(void)
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_step_of_caller),
         cmocka_unit_test(test_of_mpi),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_paths),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_text_of_limited_size),
         cmocka_unit_test(test_text_of_one_long_step),

@@ -31,7 +31,12 @@ static struct span spans[] = {
      .tid = 21,
      .error = 1,
      .kind = SPAN_MPI},
-    {.start_ns = 90, .name = "write", .mount = "/home", .pid = 30, .flags = SPAN_ASYNC},
+    {.start_ns = 90,
+     .name = "write",
+     .mount = "/home",
+     .path = (char *)"a/b",
+     .pid = 30,
+     .flags = SPAN_ASYNC},
 };
 static struct trace_process processes[] = {{.pid = 20, .rank = 3, .comm = "app", .has_rank = true},
                                            {.pid = 30, .unread = true}};
@@ -46,6 +51,7 @@ static struct step_trace step_of(uint32_t jobid, uint32_t restart, uint32_t step
                   .n_processes = ARRAY_SIZE(processes),
                   .left_out = {.shorter = {5, 1}, .overflow = {2, 0}},
                   .of = TRACE_OF_MPI,
+                  .paths = true,
                   .real_ns = 1000},
         .cluster = (char *)"c1",
         .node = (char *)"n1",
@@ -72,12 +78,18 @@ static char *written(const struct step_trace *step, size_t *size)
     return data;
 }
 
+static void check_text(const char *got, const char *wanted)
+{
+    assert_int_equal(!got, !wanted);
+    if (wanted)
+        assert_string_equal(got, wanted);
+}
+
 static void check_span(const struct span *got, const struct span *wanted)
 {
     assert_string_equal(got->name, wanted->name);
-    assert_int_equal(!got->mount, !wanted->mount);
-    if (wanted->mount)
-        assert_string_equal(got->mount, wanted->mount);
+    check_text(got->mount, wanted->mount);
+    check_text(got->path, wanted->path);
     assert_int_equal(got->start_ns, wanted->start_ns);
     assert_int_equal(got->time_ns, wanted->time_ns);
     assert_int_equal(got->bytes, wanted->bytes);
@@ -110,6 +122,7 @@ static void test_file(void **state)
     assert_int_equal(got.start_ns, 77);
     assert_int_equal(got.end_ns, 86);
     assert_int_equal(got.trace.of, TRACE_OF_MPI);
+    assert_true(got.trace.paths);
     assert_true(got.partial);
     assert_int_equal(got.trace.real_ns, 1000);
     assert_memory_equal(&got.trace.left_out, &step.trace.left_out, sizeof(got.trace.left_out));
@@ -167,6 +180,26 @@ static void test_bad_file(void **state)
             step_trace_clear(&got);
             data[i] = (char)(data[i] ^ 1 << bit);
         }
+}
+
+/* The last bytes are a path. */
+static void test_bad_path(void **state)
+{
+    const struct step_trace step = step_of(12, 0, 3, 1000, 77);
+    struct step_trace got = {0};
+    size_t size;
+    _free_ char *data = written(&step, &size);
+
+    (void)state;
+    assert_memory_equal(data + size - 4, "a/b", 4);
+    data[size - 3] = '\0';
+    assert_int_equal(trace_file_read(data, size, &got), -EBADMSG);
+    data[size - 3] = '/';
+    data[size - 1] = 'c';
+    assert_int_equal(trace_file_read(data, size, &got), -EBADMSG);
+    data[size - 1] = '\0';
+    assert_int_equal(trace_file_read(data, size, &got), 0);
+    step_trace_clear(&got);
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */
@@ -524,12 +557,26 @@ static void test_undelivered_without_room(void **state)
     clean();
 }
 
+static void test_words(void **state)
+{
+    enum trace_of of;
+
+    (void)state;
+    for (int i = 0; i < TRACE_OFS; i++) {
+        assert_int_equal(trace_of_parse(trace_of_name(i), &of), 0);
+        assert_int_equal(of, i);
+    }
+    assert_int_equal(trace_of_parse("", &of), -EINVAL);
+    assert_int_equal(trace_of_parse(NULL, &of), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_torn_file),
         cmocka_unit_test(test_bad_file),
+        cmocka_unit_test(test_bad_path),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_fair_share),
@@ -538,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_outbox),
         cmocka_unit_test(test_outbox_after_restart),
         cmocka_unit_test(test_undelivered_without_room),
+        cmocka_unit_test(test_words),
     };
 
     if (!mkdtemp(path))
