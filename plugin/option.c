@@ -52,7 +52,7 @@ static int set_trace(int value, const char *text, int remote)
         trace = word;
     if (word || remote)
         return ESPANK_SUCCESS;
-    slurm_error("jobio: --" TRACE_OPTION "=%s is not ops or mpi", text);
+    slurm_error("jobio: --" TRACE_OPTION "=%s is not " TRACE_WORDS, text);
     return ESPANK_BAD_ARG;
 }
 
@@ -81,9 +81,9 @@ void option_register(spank_t spank)
 
     static struct spank_option trace_option = {
         .name = (char *)TRACE_OPTION,
-        .arginfo = (char *)"[ops|mpi]",
+        .arginfo = (char *)"[ops|mpi][,paths]",
         .usage = (char *)"also record the slowest I/O requests of the job as a trace; mpi: only "
-                         "its calls of MPI-IO",
+                         "its calls of MPI-IO; paths: with the paths of files that are opened",
         .has_arg = 2, /* optional */
         .cb = set_trace,
     };
@@ -119,11 +119,28 @@ const char *trace_word(const char *text)
 {
     static const struct {
         const char *text, *word;
-    } words[] = {{"0", "0"}, {"1", "1"}, {"ops", "1"}, {TRACE_MPI_WORD, TRACE_MPI_WORD}};
+    } words[] = {
+        {"0", "0"},
+        {"1", "1"},
+        {"ops", "1"},
+        {TRACE_MPI_WORD, TRACE_MPI_WORD},
+        {"ops" TRACE_PATHS_WORD, "ops" TRACE_PATHS_WORD},
+        {TRACE_MPI_WORD TRACE_PATHS_WORD, TRACE_MPI_WORD TRACE_PATHS_WORD},
+    };
 
     for (size_t i = 0; text && i < ARRAY_SIZE(words); i++) {
         if (strcmp(text, words[i].text) == 0)
             return words[i].word;
     }
     return NULL;
+}
+
+bool trace_word_of_mpi(const char *word)
+{
+    return strncmp(word, TRACE_MPI_WORD, strlen(TRACE_MPI_WORD)) == 0;
+}
+
+bool trace_word_has_paths(const char *word)
+{
+    return strstr(word, TRACE_PATHS_WORD) != NULL;
 }

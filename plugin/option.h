@@ -40,9 +40,14 @@ const char *option_trace(void);
 
 /* Returns "0" or "1", a value of JOBIO_MPI, as a constant; NULL for another word or NULL. */
 const char *switch_word(const char *text);
-/* The same for JOBIO_TRACE: also TRACE_MPI_WORD. Returns "1" for "ops": earlier versions of the
- * plugin on the nodes of the job know only that. */
+/* The same for JOBIO_TRACE: "0", "1", TRACE_MPI_WORD, and the latter two with TRACE_PATHS_WORD.
+ * Returns "1" for "ops": earlier versions of the plugin on the nodes of the job know only that. */
 const char *trace_word(const char *text);
 #define TRACE_MPI_WORD "mpi" /* trace only calls of MPI-IO */
+#define TRACE_PATHS_WORD ",paths"
+#define TRACE_WORDS "ops, mpi, ops,paths or mpi,paths" /* for people: those of the option */
+/* What a trace_word() other than "0" asks for. */
+bool trace_word_of_mpi(const char *word);
+bool trace_word_has_paths(const char *word);
 
 #endif

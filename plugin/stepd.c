@@ -39,7 +39,7 @@ static struct {
     const char *node;
     const char *summary;
     bool mpi;          /* the user wants MPI-IO to be counted */
-    const char *trace; /* NULL: none; else "1" or TRACE_MPI_WORD */
+    const char *trace; /* NULL: none; else its trace_word() */
     char caller[128];  /* with trace: TRACEPARENT of the job; "": it has none, or a longer one */
     struct cgroup cgroup;
     uint64_t tagged_at, tagged_boot;
@@ -147,7 +147,7 @@ static const char *choose_summary(spank_t spank)
 static bool wants_mpi(spank_t spank)
 {
     static const char *const names[] = {MPI_PASSED_ON, MPI_VARIABLE, NULL};
-    bool given = option_mpi() || (step.trace && strcmp(step.trace, TRACE_MPI_WORD) == 0);
+    bool given = option_mpi() || (step.trace && trace_word_of_mpi(step.trace));
     const char *word = choose_word(spank, given ? "1" : NULL, names, switch_word);
 
     return word ? *word == '1' : step.job.mpi;
@@ -319,8 +319,10 @@ static void make_tag_message(bool direct)
         (void)message_put_u64(&message, "MPI", 1);
     if (step.trace)
         (void)message_put_u64(&message, "TRACE", 1);
-    if (step.trace && *step.trace != '1')
-        (void)message_put(&message, "TRACE_OF", step.trace);
+    if (step.trace && trace_word_of_mpi(step.trace))
+        (void)message_put(&message, "TRACE_OF", TRACE_MPI_WORD);
+    if (step.trace && trace_word_has_paths(step.trace))
+        (void)message_put_u64(&message, "TRACE_PATHS", 1);
     if (step.caller[0])
         (void)message_put(&message, "TRACEPARENT", step.caller);
 }

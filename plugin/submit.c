@@ -2,7 +2,6 @@
 /* sbatch, salloc and srun: runs as the user, before the job exists. */
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plugin/settings.h"
 #include "plugin/contexts.h"
@@ -91,10 +90,10 @@ static void pass_on_mpi(spank_t spank, bool given)
 static void pass_on_switches(spank_t spank)
 {
     static const struct choice trace = {TRACE_VARIABLE, TRACE_PASSED_ON, trace_word,
-                                        "0, 1, ops or mpi"};
+                                        "0, 1, " TRACE_WORDS};
     const char *word = pass_on_choice(&trace, option_trace());
 
-    pass_on_mpi(spank, option_mpi() || (word && strcmp(word, TRACE_MPI_WORD) == 0));
+    pass_on_mpi(spank, option_mpi() || (word && trace_word_of_mpi(word)));
 }
 
 void submit_options_known(spank_t spank)

@@ -8,6 +8,7 @@
 #include "collector/sample/sampler.h"
 #include "collector/store/writer.h"
 #include "collector/trace/directory.h"
+#include "collector/trace/keeper.h"
 #include "collector/trace/tracer.h"
 #include "collector/track/tracker_state.h"
 #include "common/cleanup.h"
@@ -31,7 +32,8 @@ void step_trace_start(struct step *step, bool partial)
                                        .uid = tag->uid,
                                        .cgroup_id = tag->cgroup_id,
                                        .cgroup_version = tag->version,
-                                       .of = tag->trace_of};
+                                       .of = tag->trace_of,
+                                       .paths = tag->trace_paths};
     struct error error;
 
     if (!tag->trace)
@@ -236,7 +238,8 @@ void step_trace_end(struct step *step)
         return;
     }
     ended->tracker = tracker;
-    ended->bytes = ended->trace.trace.n_spans * sizeof(struct span);
+    ended->bytes = ended->trace.trace.n_spans * sizeof(struct span) +
+                   (step->tag.trace_paths ? SPAN_KEEPER_PATH_BYTES : 0);
     if (!tracker->writer) {
         log_failure(step, "it ended before jobiod had started");
     } else if (tracker->trace_bytes_waiting + ended->bytes > WAITING_MAX ||

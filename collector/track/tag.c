@@ -115,7 +115,7 @@ void tag_clear(struct tag *tag)
 int tag_parse(const struct message *m, struct tag *ret, struct error *error)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
-    uint64_t direct, mpi, trace;
+    uint64_t direct, mpi, trace, paths;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r; i++)
@@ -127,6 +127,8 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     if (!r)
         r = message_get_u64(m, "TRACE", 1, 0, &trace, error);
     if (!r)
+        r = message_get_u64(m, "TRACE_PATHS", 1, 0, &paths, error);
+    if (!r)
         r = take_texts(m, &tag, error);
     if (r < 0)
         return r;
@@ -135,6 +137,7 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     tag.direct = direct;
     tag.mpi = mpi;
     tag.trace = trace;
+    tag.trace_paths = paths;
     /* A word of a newer plugin is ignored, like its keys. */
     (void)trace_of_parse(message_get(m, "TRACE_OF"), &tag.trace_of);
     *ret = tag;

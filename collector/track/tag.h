@@ -30,6 +30,7 @@ struct tag {
     bool mpi;                       /* the user wants MPI-IO to be counted */
     bool trace;                     /* the user wants a trace */
     enum trace_of trace_of;         /* of what */
+    bool trace_paths;               /* and with the paths of opens */
     char *caller; /* owned, NULL: not reported; TRACEPARENT of the environment, untrusted */
 };
 

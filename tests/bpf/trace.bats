@@ -220,6 +220,41 @@ writes() {
     diff <(counted 2) <(spans "$T/spans" 0)
 }
 
+@test "the trace of a step has the paths of its opens if the tag asks for them" {
+    local paths='[.resourceSpans[0].scopeSpans[0].spans[].attributes[]
+        | select(.key == "file.path").value.stringValue | select(endswith("path"))]'
+    start_jobiod "allow = yes"
+    tag 0 TRACE=1 TRACE_PATHS=1
+    tag 1 TRACE=1
+    for step in 0 1; do
+        in_step $step sh -c "cd $M; : > a-path; cat $M/a-path no-path; true"
+        end $step
+    done
+    jobio trace 7.0 -o "$T/spans"
+    diff <(counted 0) <(spans "$T/spans" 0)
+    [ "$(jq -c "$paths" "$T/spans")" = "[\"a-path\",\"$M/a-path\",\"no-path\"]" ]
+    [ "$(attribute "$T/spans" 0 jobio.paths_missing)" = 0 ]
+    jobio trace 7.0 --format chrome -o - | jq -e '[.traceEvents[].args.path | select(. == "no-path")] | length == 1'
+    jobio trace 7.1 -o "$T/spans"
+    diff <(counted 1) <(spans "$T/spans" 0)
+    [ "$(jq -c '[.resourceSpans[0].scopeSpans[0].spans[].attributes[].key | select(. == "file.path")]' "$T/spans")" = "[]" ]
+    [ -z "$(attribute "$T/spans" 0 jobio.paths_missing)" ]
+}
+
+@test "a process that gives an address of the kernel as a path does not get what is there" {
+    local code opens='.resourceSpans[0].scopeSpans[0].spans[] | select(.name == "open").attributes'
+    code=0x$(sed -n 's/ . vfs_read$//p' /proc/kallsyms)
+    start_jobiod "allow = yes"
+    tag 0 TRACE=1 TRACE_PATHS=1
+    in_step 0 python3 -c "import ctypes; assert ctypes.CDLL(None).openat(-100, ctypes.c_void_p($code), 0) == -1"
+    end 0
+    jobio trace 7.0 -o "$T/spans"
+    jq -e "[${opens}[] | select(.key == \"file.path\")] != []" "$T/spans"
+    # Where functions are traced, such an open is none.
+    jq -e "[$opens | select(any(.value.stringValue == \"EFAULT\"))[] | select(.key == \"file.path\")] == []" "$T/spans"
+    [ "$(attribute "$T/spans" 0 jobio.paths_missing)" = "$(jq "[${opens}[] | select(.value.stringValue == \"EFAULT\")] | length" "$T/spans")" ]
+}
+
 # start_collector: at $PORT; what it accepts is in $T/accepted
 start_collector() {
     "${OTLP_COLLECTOR:-$BATS_TEST_DIRNAME/otlp_receiver.py}" "127.0.0.1:$PORT" "$T/accepted" >> "$T/collector.log" 2>&1 3>&- &

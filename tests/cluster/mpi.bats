@@ -71,17 +71,18 @@ END
     grep '^write_all ' /tmp/mpi.text
 }
 
-# traced_steps DIRECTORY ID: the steps of the job whose files in it ask for a trace, "STEP:" or "STEP:mpi"
+# traced_steps DIRECTORY ID: the steps of the job whose files in it ask for a trace, "STEP:", "STEP:mpi" or, with
+# paths, these and "+"
 traced_steps() {
     local file
     for file in $(grep -lx TRACE=1 "$1/$2".*); do
-        echo "${file##*.}:$(sed -n 's/^TRACE_OF=//p' "$file")"
+        echo "${file##*.}:$(sed -n 's/^TRACE_OF=//p; s/^TRACE_PATHS=1$/+/p' "$file" | tr -d '\n')"
     done | sed 's/^4294967291/batch/' | sort | xargs
 }
 
 # Slurm has three values for an option without one, and gives srun in a batch job the text "(null)".
 @test "--io-trace has an optional value for sbatch, srun and salloc, and each step of the job gets it" {
-    local script=/home/alice/steps.sh out=/tmp/refused id plain of_mpi inside none variable salloc srun command
+    local script=/home/alice/steps.sh out=/tmp/refused id plain of_mpi inside none variable salloc srun paths command
     printf '%s\n' '#!/bin/sh' 'srun true' 'srun --io-trace=ops true' 'srun --io-trace=mpi true' 'srun --io-trace true' > $script
     systemctl stop jobiod # the step files remain
     plain=$(submit alice --io-trace $script)
@@ -90,12 +91,13 @@ traced_steps() {
     none=$(submit alice --io-trace=mpi --export=NONE --wrap 'srun --export=NONE /bin/true')
     variable=$(JOBIO_TRACE=mpi submit alice --wrap 'srun true')
     salloc=$(as alice salloc -Q --io-trace=mpi sh -c 'echo $SLURM_JOB_ID; srun true; srun --io-trace=ops true')
+    paths=$(JOBIO_TRACE=ops,paths submit alice --wrap 'srun true; srun --io-trace=mpi,paths true')
     srun=$(as alice srun -Q --io-trace sh -c 'echo $SLURM_JOB_ID')
     for command in "sbatch --io-trace=all --wrap true" "salloc --io-trace=all true" "srun --io-trace=all true"; do
         not as alice $command > $out 2>&1
-        grep 'jobio: --io-trace=all is not ops or mpi' $out
+        grep 'jobio: --io-trace=all is not ops, mpi, ops,paths or mpi,paths' $out
     done
-    for id in $plain $of_mpi $inside $none $variable $salloc $srun; do
+    for id in $plain $of_mpi $inside $none $variable $salloc $srun $paths; do
         job_wait "$id"
         same COMPLETED "$(job_field "$id" JobState)"
     done
@@ -114,6 +116,7 @@ traced_steps() {
     done
     same "0:mpi 1:" "$(traced_steps /tmp/steps "$salloc")"
     same "0:" "$(traced_steps /tmp/steps "$srun")"
+    same "0:+ 1:mpi+ batch:+" "$(traced_steps /tmp/steps "$paths")"
     not grep error "/home/alice/slurm-$plain.out" "/home/alice/slurm-$of_mpi.out"
 }
 

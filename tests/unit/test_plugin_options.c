@@ -208,7 +208,12 @@ static void test_trace_of(void **state)
         {true, "ops", {"JOBIO_TRACE=mpi", NULL}, "TRACE=1|"},
         {true, "mpi", {"JOBIO_TRACE=0", "JOBIO_MPI=0"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
         {true, "of a newer version", {"SLURM_JOBIO_TRACE=mpi"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
+        {true, "ops,paths", {NULL}, "TRACE=1|TRACE_PATHS=1|"},
+        {true, "mpi,paths", {NULL}, "MPI=1|TRACE=1|TRACE_OF=mpi|TRACE_PATHS=1|"},
+        {true, "paths", {NULL}, ""},
         {false, NULL, {"JOBIO_TRACE=ops"}, "TRACE=1|"},
+        {false, NULL, {"JOBIO_TRACE=ops,paths"}, "TRACE=1|TRACE_PATHS=1|"},
+        {false, NULL, {"JOBIO_TRACE=1,paths"}, ""},
         {false, NULL, {"JOBIO_TRACE=mpi"}, "MPI=1|TRACE=1|TRACE_OF=mpi|"},
         {false, NULL, {"JOBIO_TRACE=mpis"}, ""},
         {false, NULL, {"SLURM_JOBIO_TRACE=1", "JOBIO_TRACE=mpi"}, "TRACE=1|"},
@@ -266,9 +271,9 @@ static void check_passed_on(const char *what, const char *variable, bool option,
 
 static void test_submit_switches(void **state)
 {
-    static const char *const names[] = {"MPI", "TRACE"}, *const words[] = {"0 or 1",
-                                                                           "0, 1, ops or mpi"};
-    char log[128];
+    static const char *const names[] = {"MPI", "TRACE"},
+                             *const words[] = {"0 or 1", "0, 1, ops, mpi, ops,paths or mpi,paths"};
+    char log[160];
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -284,6 +289,7 @@ static void test_submit_switches(void **state)
     check_passed_on("TRACE", "ops", false, "1", "");
     check_passed_on("TRACE", "mpi", false, "mpi", "");
     check_passed_on("TRACE", "mpi", true, "1", "");
+    check_passed_on("TRACE", "ops,paths", false, "ops,paths", "");
 }
 
 /* Returns SLURM_JOBIO_TRACE after the option with this value; NULL: it was refused. */
@@ -303,8 +309,8 @@ static const char *passed_on_of(const char *value)
     assert_int_equal(taken, getenv("SLURM_JOBIO_TRACE") != NULL);
     (void)snprintf(copy, sizeof(copy), "%s", taken ? getenv("SLURM_JOBIO_TRACE") : "");
     unsetenv("SLURM_JOBIO_TRACE");
-    assert_variable("SLURM_JOBIO_MPI", !strcmp(copy, "mpi") ? "1" : NULL);
-    assert_variable("SPANK_JOBIO_MPI", !strcmp(copy, "mpi") ? "1" : NULL);
+    assert_variable("SLURM_JOBIO_MPI", !strncmp(copy, "mpi", 3) ? "1" : NULL);
+    assert_variable("SPANK_JOBIO_MPI", !strncmp(copy, "mpi", 3) ? "1" : NULL);
     return taken ? copy : NULL;
 }
 
@@ -316,14 +322,17 @@ static void test_submit_trace_of(void **state)
     assert_string_equal(passed_on_of("(null)"), "1");
     assert_string_equal(passed_on_of("ops"), "1");
     assert_string_equal(passed_on_of("mpi"), "mpi");
+    assert_string_equal(passed_on_of("ops,paths"), "ops,paths");
+    assert_string_equal(passed_on_of("mpi,paths"), "mpi,paths");
     assert_string_equal(spank_host_log->text, "");
     setenv("JOBIO_MPI", "0", 1);
     assert_string_equal(passed_on_of("mpi"), "mpi");
     unsetenv("JOBIO_MPI");
     assert_null(passed_on_of("1"));
     assert_null(passed_on_of("mpis"));
-    assert_string_equal(spank_host_log->text, "error: jobio: --io-trace=1 is not ops or mpi\n"
-                                              "error: jobio: --io-trace=mpis is not ops or mpi\n");
+    assert_string_equal(spank_host_log->text,
+                        "error: jobio: --io-trace=1 is not ops, mpi, ops,paths or mpi,paths\n"
+                        "error: jobio: --io-trace=mpis is not ops, mpi, ops,paths or mpi,paths\n");
 }
 
 static void run_in_slurmd(const char *hook)

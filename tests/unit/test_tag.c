@@ -37,6 +37,7 @@ static const char *const good[][2] = {
     {"MPI", "1"},
     {"TRACE", "1"},
     {"TRACE_OF", "ops"},
+    {"TRACE_PATHS", "1"},
     {"TRACEPARENT", "00-ab"},
 };
 
@@ -69,6 +70,7 @@ static void test_good(void **state)
     assert_true(tag.direct);
     assert_true(tag.mpi);
     assert_true(tag.trace);
+    assert_true(tag.trace_paths);
     assert_string_equal(tag.caller, "00-ab");
     assert_int_equal(tag.within_ms, 2000);
     tag_clear(&tag);
@@ -79,6 +81,11 @@ static void test_good(void **state)
     build("TRACE", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
     assert_false(tag.trace);
+    tag_clear(&tag);
+    build("TRACE_PATHS", NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_true(tag.trace);
+    assert_false(tag.trace_paths);
     tag_clear(&tag);
     build("TRACE_OF", "mpi");
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
