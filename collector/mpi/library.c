@@ -38,8 +38,11 @@ struct library {
     Elf *elf;
     uint64_t functions[MPI_FUNCTION_COUNT], aliases[MPI_FUNCTION_COUNT]; /* addresses; 0: none */
     uint64_t open_mpi_type;
+    uint64_t loader_symbols; /* where in the file the dynamic loader finds them; 0: nowhere */
+    const char *misplaced;   /* a function that is not in the code, or in two places */
     bool mpich, standard, named;
     bool stripped; /* it has no symbols but those of shared libraries */
+    bool linkable; /* a section has the symbols of the dynamic loader */
     bool huge;     /* a section was not read, because of its size */
 };
 
@@ -65,9 +68,15 @@ static void add_function(struct library *library, const char *name, uint64_t add
 {
     bool is_alias = *name == 'M';
 
-    for (int i = 0; i < MPI_FUNCTION_COUNT; i++)
-        if (!strcmp(name + !is_alias, names[i]))
-            (is_alias ? library->aliases : library->functions)[i] = address;
+    for (int i = 0; i < MPI_FUNCTION_COUNT; i++) {
+        uint64_t *known = &(is_alias ? library->aliases : library->functions)[i];
+
+        if (strcmp(name + !is_alias, names[i]) != 0)
+            continue;
+        if (*known && *known != address)
+            library->misplaced = names[i];
+        *known = address;
+    }
 }
 
 static void add_symbol(struct library *library, const char *name, const GElf_Sym *symbol)
@@ -88,6 +97,8 @@ static void read_symbols(struct library *library, Elf_Scn *section, const GElf_S
     Elf_Data *data = get_data(library, section, header);
     GElf_Sym symbol;
 
+    library->linkable |=
+        data && header->sh_type == SHT_DYNSYM && header->sh_offset == library->loader_symbols;
     for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
         const char *name = elf_strptr(library->elf, header->sh_link, symbol.st_name);
 
@@ -112,8 +123,8 @@ static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr
     }
 }
 
-/* Returns the position of an address in the file; 0: the file does not have it. */
-static uint64_t file_offset(const struct library *library, uint64_t address)
+/* Returns the position of an address in the file; 0: no segment with these flags has it. */
+static uint64_t file_offset(const struct library *library, uint64_t address, uint32_t flags)
 {
     uint64_t at = 0;
     size_t n = 0;
@@ -122,15 +133,41 @@ static uint64_t file_offset(const struct library *library, uint64_t address)
     (void)elf_getphdrnum(library->elf, &n);
     for (size_t i = 0; !at && i < n; i++)
         if (gelf_getphdr(library->elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
-            address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+            (segment.p_flags & flags) == flags && address >= segment.p_vaddr &&
+            address - segment.p_vaddr < segment.p_filesz)
             at = address - segment.p_vaddr + segment.p_offset;
     return at < library->size ? at : 0;
+}
+
+/* Returns the contents of a segment in the file, or NULL. */
+static Elf_Data *get_segment(const struct library *library, const GElf_Phdr *segment, Elf_Type type)
+{
+    return elf_getdata_rawchunk(library->elf, (int64_t)segment->p_offset, segment->p_filesz, type);
+}
+
+/* Of the first dynamic segment. */
+static uint64_t find_loader_symbols(const struct library *library)
+{
+    size_t n = 0, i = 0;
+    GElf_Phdr segment = {0};
+    Elf_Data *data = NULL;
+    GElf_Dyn entry;
+
+    (void)elf_getphdrnum(library->elf, &n);
+    while (i < n && gelf_getphdr(library->elf, (int)i, &segment) && segment.p_type != PT_DYNAMIC)
+        i++;
+    if (segment.p_type == PT_DYNAMIC && segment.p_filesz <= SECTION_MAX)
+        data = get_segment(library, &segment, ELF_T_DYN);
+    for (int j = 0; data && gelf_getdyn(data, j, &entry) && entry.d_tag != DT_NULL; j++)
+        if (entry.d_tag == DT_SYMTAB)
+            return file_offset(library, entry.d_un.d_ptr, 0);
+    return 0;
 }
 
 /* Of MPI's byte, whose size is known. Builds for debugging have other members before it. */
 static bool has_usual_types(const struct library *library)
 {
-    uint64_t at = file_offset(library, library->open_mpi_type), size;
+    uint64_t at = file_offset(library, library->open_mpi_type, 0), size;
 
     return at &&
            pread(library->fd, &size, sizeof(size), (off_t)at + OPEN_MPI_SIZE_OFFSET) ==
@@ -152,8 +189,18 @@ static int find_layout(const struct library *library, enum mpi_layout *ret, stru
     return 0;
 }
 
+/* Returns where a probe of a function may be; elsewhere it would change data of the program. */
+static uint64_t code_offset(struct library *library, uint64_t address, const char *name)
+{
+    uint64_t at = file_offset(library, address, PF_X);
+
+    if (!at)
+        library->misplaced = name;
+    return at;
+}
+
 /* Returns the number of functions, without those of MPI_PART_INIT. */
-static unsigned fill_offsets(const struct library *library, struct mpi_file *ret)
+static unsigned fill_offsets(struct library *library, struct mpi_file *ret)
 {
     unsigned n = 0;
 
@@ -162,10 +209,10 @@ static unsigned fill_offsets(const struct library *library, struct mpi_file *ret
 
         if (!library->functions[i])
             continue;
-        ret->offsets[i][0] = file_offset(library, library->functions[i]);
+        ret->offsets[i][0] = code_offset(library, library->functions[i], names[i]);
         if (alias && alias != library->functions[i])
-            ret->offsets[i][1] = file_offset(library, alias);
-        n += ret->offsets[i][0] && !strncmp(names[i], "MPI_File_", 9);
+            ret->offsets[i][1] = code_offset(library, alias, names[i]);
+        n += !strncmp(names[i], "MPI_File_", 9);
     }
     return n;
 }
@@ -187,7 +234,12 @@ static void read_sections(struct library *library)
     }
 }
 
-static bool has_text(const Elf_Data *data, const char *const *texts, size_t n)
+/* The texts of an implementation that a file has. */
+struct texts {
+    bool function, own;
+};
+
+static bool has_one(const Elf_Data *data, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (memmem(data->d_buf, data->d_size, texts[i], strlen(texts[i])))
@@ -195,36 +247,76 @@ static bool has_text(const Elf_Data *data, const char *const *texts, size_t n)
     return false;
 }
 
+/* `data` may be NULL. */
+static void find_texts(struct texts *texts, const Elf_Data *data)
+{
+    if (!data || !data->d_buf)
+        return;
+    texts->function |= has_one(data, function_texts, ARRAY_SIZE(function_texts));
+    texts->own |= has_one(data, own_texts, ARRAY_SIZE(own_texts));
+}
+
 /* Returns whether it is an executable that has MPI linked statically, of which only texts are left.
  */
 static bool has_hidden_functions(struct library *library)
 {
-    bool function = false, own = false;
+    struct texts texts = {0};
     Elf_Scn *section = NULL;
 
     if (!library->stripped || library->named)
         return false;
-    while ((!function || !own) && (section = elf_nextscn(library->elf, section))) {
+    while ((section = elf_nextscn(library->elf, section))) {
         GElf_Shdr header;
-        const Elf_Data *data;
 
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
-            (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
-            continue;
-        data = get_data(library, section, &header);
-        if (!data || !data->d_buf)
-            continue;
-        function = function || has_text(data, function_texts, ARRAY_SIZE(function_texts));
-        own = own || has_text(data, own_texts, ARRAY_SIZE(own_texts));
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_PROGBITS &&
+            (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == SHF_ALLOC)
+            find_texts(&texts, get_data(library, section, &header));
     }
-    return function && own;
+    return texts.function && texts.own;
+}
+
+/* The same for a file whose symbols cannot be read. Not more than SECTION_MAX of its segments. */
+static bool has_unreadable_functions(struct library *library)
+{
+    uint64_t left = SECTION_MAX;
+    struct texts texts = {0};
+    size_t n = 0;
+    GElf_Phdr segment;
+
+    (void)elf_getphdrnum(library->elf, &n);
+    for (size_t i = 0; i < n && gelf_getphdr(library->elf, (int)i, &segment); i++) {
+        if (segment.p_type != PT_LOAD)
+            continue;
+        if (segment.p_filesz > left) {
+            library->huge = true;
+            break;
+        }
+        left -= segment.p_filesz;
+        find_texts(&texts, get_segment(library, &segment, ELF_T_BYTE));
+    }
+    return texts.function && texts.own;
+}
+
+/* Returns whether the sections have the symbols with which the file is used. */
+static bool has_readable_symbols(const struct library *library)
+{
+    return library->loader_symbols ? library->linkable : elf_nextscn(library->elf, NULL) != NULL;
 }
 
 /* Returns as mpi_library_read(). */
 static int find_functions(struct library *library, struct mpi_file *ret, struct error *error)
 {
+    unsigned n;
+
+    library->loader_symbols = find_loader_symbols(library);
     read_sections(library);
-    if (fill_offsets(library, ret))
+    n = fill_offsets(library, ret);
+    if (!has_readable_symbols(library) && (n || has_unreadable_functions(library)))
+        return error_set(error, -ENOTSUP, "its section headers do not lead to its symbols");
+    if (n && library->misplaced)
+        return error_set(error, -ENOTSUP, "its symbols do not say where P%s is",
+                         library->misplaced);
+    if (n)
         return find_layout(library, &ret->layout, error) < 0 ? -ENOTSUP : 1;
     if (has_hidden_functions(library))
         return error_set(error, -ENOTSUP, "MPI is linked statically, and its symbols are stripped");

@@ -6,6 +6,7 @@
 
 #include "tests/unit/test.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -175,6 +176,89 @@ static void test_no_mpi(void **state)
     }
 }
 
+/* The dynamic loader does not need section headers. */
+static Elf64_Shdr *image_section(const struct image *image, uint32_t type)
+{
+    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
+
+    for (unsigned i = 0; i < header->e_shnum; i++)
+        if (sections[i].sh_type == type)
+            return &sections[i];
+    fail();
+    return NULL;
+}
+
+static void remove_sections(struct image *image)
+{
+    Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
+
+    header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+}
+
+static void test_no_sections(void **state)
+{
+    _image_ without = image_read("/proc/self/exe"), other = image_read("/bin/sh");
+    _image_ moved = image_read("/proc/self/exe"), unnamed = image_read("/proc/self/exe");
+    static const char why[] = "its section headers do not lead to its symbols";
+    struct mpi_file file;
+    struct error error;
+
+    (void)state;
+    remove_sections(&without);
+    assert_int_equal(read_image(&without, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, why);
+    image_section(&moved, SHT_DYNSYM)->sh_offset += sizeof(Elf64_Sym);
+    assert_int_equal(read_image(&moved, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, why);
+    image_section(&unnamed, SHT_DYNSYM)->sh_type = SHT_PROGBITS;
+    assert_int_equal(read_image(&unnamed, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, why);
+    remove_sections(&other);
+    assert_int_equal(read_image(&other, &file, &error), 0);
+}
+
+static Elf64_Sym *image_symbol(const struct image *image, const char *name)
+{
+    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
+    const Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
+    const Elf64_Shdr *table = image_section(image, SHT_SYMTAB);
+    const char *names = image->bytes + sections[table->sh_link].sh_offset;
+    Elf64_Sym *symbols = (Elf64_Sym *)(image->bytes + table->sh_offset);
+
+    for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++)
+        if (!strcmp(names + symbols[i].st_name, name))
+            return &symbols[i];
+    fail();
+    return NULL;
+}
+
+/* A probe there would change data of the program, or count another function. */
+static void test_misplaced(void **state)
+{
+    _image_ image = image_read("/proc/self/exe");
+    Elf64_Sym *function = image_symbol(&image, "PMPI_File_write"), right = *function;
+    Elf64_Sym *init = image_symbol(&image, "PMPI_Init");
+    const uint64_t wrong[] = {UINT64_C(1) << 40, image_symbol(&image, "size1_mpibyte")->st_value,
+                              image_symbol(&image, "names")->st_value};
+    struct mpi_file file;
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        function->st_value = wrong[i];
+        assert_int_equal(read_image(&image, &file, &error), -ENOTSUP);
+        assert_string_equal(error.text, "its symbols do not say where PMPI_File_write is");
+    }
+    *function = right;
+    function->st_size = 1;
+    assert_int_equal(read_image(&image, &file, &error), 1);
+    *init = *function;
+    init->st_value++;
+    assert_int_equal(read_image(&image, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, "its symbols do not say where PMPI_File_write is");
+}
+
 /* It may be MPI, so it is one that is not covered. */
 static void test_unreadable(void **state)
 {
@@ -225,7 +309,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_no_mpi),    cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_no_mpi),    cmocka_unit_test(test_no_sections),
+        cmocka_unit_test(test_misplaced), cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_damaged),
     };
 
