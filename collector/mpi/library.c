@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/numbers.h"
 
 #define FUNCTION_NAME(name, ...) "MPI_" #name,
 static const char *const names[MPI_FUNCTION_COUNT] = {MPI_FUNCTIONS(FUNCTION_NAME)};
@@ -16,6 +17,18 @@ static const char *const names[MPI_FUNCTION_COUNT] = {MPI_FUNCTIONS(FUNCTION_NAM
 /* Symbols that only one implementation has, and Debian's and others' builds of it export. */
 #define OPEN_MPI_TYPE "ompi_mpi_byte"
 static const char *const mpich_symbols[] = {"MPIR_Dup_fn", "MPIR_Process"};
+
+/* Variables that have the type of a status: its size shows its layout. */
+#define OPEN_MPI_STATUS "ompi_status_empty"
+#define OPEN_MPI_STATUS_BYTES 24
+#define MPICH_STATUS "MPIR_F08_MPI_STATUS_IGNORE_OBJ"
+#define MPICH_STATUS_BYTES 20
+
+/* The version of MPICH's ABI, as libtool has it: current:revision:age. All libraries of this ABI
+ * can be used by programs for version 12, which is in their names, too. */
+#define MPICH_ABI "MPII_Version_ABI"
+#define MPICH_ABI_VERSION 12
+#define MPICH_ABI_SUFFIX ".so.12"
 
 /* What stripping leaves of an implementation that is linked statically: a function's name, for
  * errors, and names that only an implementation has. */
@@ -37,13 +50,15 @@ struct library {
     uint64_t size; /* of the file */
     Elf *elf;
     uint64_t functions[MPI_FUNCTION_COUNT], aliases[MPI_FUNCTION_COUNT]; /* addresses; 0: none */
-    uint64_t open_mpi_type;
+    uint64_t open_mpi_type, mpich_abi;
+    uint64_t open_mpi_status_bytes, mpich_status_bytes;
     uint64_t loader_symbols; /* where in the file the dynamic loader finds them; 0: nowhere */
     const char *misplaced;   /* a function that is not in the code, or in two places */
     bool mpich, standard, named;
-    bool stripped; /* it has no symbols but those of shared libraries */
-    bool linkable; /* a section has the symbols of the dynamic loader */
-    bool huge;     /* a section was not read, because of its size */
+    bool mpich_name; /* it is named like libraries of MPICH's ABI */
+    bool stripped;   /* it has no symbols but those of shared libraries */
+    bool linkable;   /* a section has the symbols of the dynamic loader */
+    bool huge;       /* a section was not read, because of its size */
 };
 
 /* Returns NULL if the section, or the one with its names, is too large. */
@@ -88,6 +103,12 @@ static void add_symbol(struct library *library, const char *name, const GElf_Sym
         add_function(library, name, symbol->st_value);
     else if (!strcmp(name, OPEN_MPI_TYPE))
         library->open_mpi_type = symbol->st_value;
+    else if (!strcmp(name, OPEN_MPI_STATUS))
+        library->open_mpi_status_bytes = symbol->st_size;
+    else if (!strcmp(name, MPICH_STATUS))
+        library->mpich_status_bytes = symbol->st_size;
+    else if (!strcmp(name, MPICH_ABI))
+        library->mpich_abi = symbol->st_value;
     for (size_t i = 0; i < ARRAY_SIZE(mpich_symbols); i++)
         library->mpich |= !strcmp(name, mpich_symbols[i]);
 }
@@ -107,6 +128,13 @@ static void read_symbols(struct library *library, Elf_Scn *section, const GElf_S
     }
 }
 
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), length = strlen(suffix);
+
+    return n >= length && !strcmp(text + n - length, suffix);
+}
+
 static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data = get_data(library, section, header);
@@ -117,9 +145,11 @@ static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr
                                ? elf_strptr(library->elf, header->sh_link, entry.d_un.d_val)
                                : NULL;
 
-        library->named |= name != NULL;
-        if (name)
-            library->standard = !strncmp(name, STANDARD_ABI, strlen(STANDARD_ABI));
+        if (!name)
+            continue;
+        library->named = true;
+        library->standard = !strncmp(name, STANDARD_ABI, strlen(STANDARD_ABI));
+        library->mpich_name = ends_with(name, MPICH_ABI_SUFFIX);
     }
 }
 
@@ -164,15 +194,42 @@ static uint64_t find_loader_symbols(const struct library *library)
     return 0;
 }
 
-/* Of MPI's byte, whose size is known. Builds for debugging have other members before it. */
-static bool has_usual_types(const struct library *library)
+/* Returns whether the size of a status, and that of MPI's byte, are where they usually are. Types
+ * in builds for debugging have more members before their size. */
+static bool has_open_mpi_layout(const struct library *library)
 {
     uint64_t at = file_offset(library, library->open_mpi_type, 0), size;
 
-    return at &&
+    return at && library->open_mpi_status_bytes == OPEN_MPI_STATUS_BYTES &&
            pread(library->fd, &size, sizeof(size), (off_t)at + OPEN_MPI_SIZE_OFFSET) ==
                sizeof(size) &&
            size == 1;
+}
+
+/* Returns whether nothing contradicts the version of the ABI. */
+static bool has_mpich_version(const struct library *library)
+{
+    uint64_t at = file_offset(library, library->mpich_abi, 0);
+    char text[32] = "";
+    const char *rest = text;
+    uint64_t numbers[3] = {0}; /* current, revision, age */
+
+    if (!library->mpich_abi)
+        return true;
+    if (!at || pread(library->fd, text, sizeof(text) - 1, (off_t)at) <= 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        if ((i && *rest++ != ':') || number_parse_prefix(&rest, &numbers[i]) < 0)
+            return false;
+    return !*rest && numbers[0] - numbers[2] == MPICH_ABI_VERSION;
+}
+
+/* Older versions of MPICH have the same symbols, but the count elsewhere in the status. */
+static bool has_mpich_layout(const struct library *library)
+{
+    if (library->mpich_status_bytes)
+        return library->mpich_status_bytes == MPICH_STATUS_BYTES && has_mpich_version(library);
+    return library->mpich_name && has_mpich_version(library);
 }
 
 static int find_layout(const struct library *library, enum mpi_layout *ret, struct error *error)
@@ -181,10 +238,14 @@ static int find_layout(const struct library *library, enum mpi_layout *ret, stru
         return error_set(error, -ENOTSUP, "the standard ABI of MPI 5 is not supported");
     if (gelf_getclass(library->elf) != ELFCLASS64)
         return error_set(error, -ENOTSUP, "32-bit programs are not supported");
-    if (library->open_mpi_type && !has_usual_types(library))
-        return error_set(error, -ENOTSUP, "the layout of this build of Open MPI is not known");
     if (!library->open_mpi_type && !library->mpich)
         return error_set(error, -ENOTSUP, "it is neither Open MPI nor of the ABI of MPICH");
+    if (library->open_mpi_type && library->mpich)
+        return error_set(error, -ENOTSUP, "it has symbols of both Open MPI and MPICH");
+    if (library->open_mpi_type && !has_open_mpi_layout(library))
+        return error_set(error, -ENOTSUP, "the layout of this build of Open MPI is not known");
+    if (library->mpich && !has_mpich_layout(library))
+        return error_set(error, -ENOTSUP, "the layout of this build of MPICH is not known");
     *ret = library->open_mpi_type ? MPI_LAYOUT_OPEN_MPI : MPI_LAYOUT_MPICH;
     return 0;
 }

@@ -8,13 +8,16 @@ usage: damage.py LIBRARY CHANGE [SYMBOL]
   sizes      all functions have one byte
   outside    SYMBOL is at an address that the file does not have
   data       SYMBOL is in the constants
+  size       SYMBOL has 8 bytes more
+  version    MPICH has the version of its ABI that MPICH 3.0 had
 
-The dynamic loader uses neither the section headers nor the sizes, and SYMBOL only for programs that call it.
+The dynamic loader uses neither the section headers nor the sizes, and SYMBOL only for programs that use it.
 """
 import struct
 import sys
 
-SHT_PROGBITS, SHT_DYNSYM, STT_FUNC = 1, 11, 2
+SHT_PROGBITS, SHT_DYNSYM, PT_LOAD, STT_FUNC = 1, 11, 1, 2
+VERSION = b"10:0:0\0"  # as long as that of Debian
 SYMBOL = struct.Struct("<IBBHQQ")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 
@@ -40,19 +43,35 @@ class Library:
                 return i, section
         raise SystemExit(f"no section {kind} {name}")
 
-    def change_functions(self, name, **changes):
-        """Change those of a name, or all."""
+    def symbols(self, name=None):
+        """The positions and members of those of a name, or of all functions."""
         _, (_, _, _, _, at, size, link, *_) = self.find(SHT_DYNSYM)
-        strings, found = self.section(link)[4], 0
+        strings, found = self.section(link)[4], False
         for place in range(at + SYMBOL.size, at + size, SYMBOL.size):
-            n, info, other, index, value, length = SYMBOL.unpack_from(self.data, place)
-            if not value or info & 15 != STT_FUNC or name not in (None, self.text(strings + n)):
-                continue
-            value, length = changes.get("value", value), changes.get("size", length)
-            SYMBOL.pack_into(self.data, place, n, info, other, index, value, length)
-            found += 1
+            symbol = SYMBOL.unpack_from(self.data, place)
+            wanted = self.text(strings + symbol[0]) == name if name else symbol[1] & 15 == STT_FUNC
+            if wanted and symbol[4]:
+                found = True
+                yield place, symbol
         if not found:
             raise SystemExit(f"no symbol {name}")
+
+    def change_symbols(self, name, value=None, size=None, more=0):
+        """Change those of a name, or all functions."""
+        for place, (*rest, old_value, old_size) in self.symbols(name):
+            SYMBOL.pack_into(
+                self.data, place, *rest,
+                old_value if value is None else value,
+                (old_size if size is None else size) + more)
+
+    def position(self, address):
+        """Where the file has it."""
+        at, (size, n) = struct.unpack_from("<Q", self.data, 32)[0], struct.unpack_from("<HH", self.data, 54)
+        for place in range(at, at + n * size, size):
+            kind, _, offset, start, _, length = struct.unpack_from("<IIQQQQ", self.data, place)
+            if kind == PT_LOAD and start <= address < start + length:
+                return address - start + offset
+        raise SystemExit(f"no segment has {address:#x}")
 
 
 def change_sections(library):
@@ -66,13 +85,23 @@ def change_table(library):
     SECTION.pack_into(library.data, place, *section[:4], section[4] + SYMBOL.size // 2, *section[5:])
 
 
+def change_version(library):
+    for _, (*_, address, size) in library.symbols("MPII_Version_ABI"):
+        if size != len(VERSION):
+            raise SystemExit(f"the version has {size} bytes")
+        at = library.position(address)
+        library.data[at : at + size] = VERSION
+
+
 CHANGES = {
     "sections": change_sections,
     "table": change_table,
-    "sizes": lambda library: library.change_functions(None, size=1),
-    "outside": lambda library: library.change_functions(sys.argv[3], value=1 << 40),
-    "data": lambda library: library.change_functions(
+    "sizes": lambda library: library.change_symbols(None, size=1),
+    "outside": lambda library: library.change_symbols(sys.argv[3], value=1 << 40),
+    "data": lambda library: library.change_symbols(
         sys.argv[3], value=library.find(SHT_PROGBITS, ".rodata")[1][3]),
+    "size": lambda library: library.change_symbols(sys.argv[3], more=8),
+    "version": change_version,
 }
 
 with open(sys.argv[1], "r+b") as file:

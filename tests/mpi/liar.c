@@ -83,8 +83,9 @@ int main(void)
 #else
 
 #ifdef LIKE_OPEN_MPI
-uint64_t ompi_mpi_byte[] = {0, 0, 0, 1};
+uint64_t ompi_mpi_byte[] = {0, 0, 0, 1}, ompi_status_empty[3];
 #else
+int MPIR_F08_MPI_STATUS_IGNORE_OBJ[5];
 int MPIR_Dup_fn(void);
 int MPIR_Dup_fn(void)
 {

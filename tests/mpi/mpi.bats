@@ -319,6 +319,12 @@ is_not_covered() {
     has_cause "not-covered: ${copy##*/}: $why" 1
 }
 
+@test "a library whose symbols show another layout than the known one is reported as not covered, and works" {
+    is_not_covered mpich "the layout of this build of MPICH is not known" size MPIR_F08_MPI_STATUS_IGNORE_OBJ
+    is_not_covered mpich "the layout of this build of MPICH is not known" version
+    is_not_covered openmpi "the layout of this build of Open MPI is not known" size ompi_status_empty
+}
+
 @test "a library whose symbols cannot be found, or are not in its code, is reported as not covered, and works" {
     for mpi in mpich openmpi; do
         is_not_covered $mpi "its section headers do not lead to its symbols" sections

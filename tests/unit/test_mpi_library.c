@@ -55,12 +55,20 @@ __attribute__((used)) int MPI_File_sync(void)
     return 555555;
 }
 
-/* The mark of MPICH, and, when they are renamed, of Open MPI: the size of a byte is 1. */
+/* The marks of MPICH: a name, a status, and the version of its ABI. */
 int MPIR_Dup_fn(void);
 __attribute__((used)) int MPIR_Dup_fn(void)
 {
     return 666666;
 }
+extern int MPIR_F08_MPI_STATUS_IGNORE_OBJ[5];
+__attribute__((used)) int MPIR_F08_MPI_STATUS_IGNORE_OBJ[5];
+extern const char MPII_Version_ABI[];
+__attribute__((used)) const char MPII_Version_ABI[] = "14:2:2";
+
+/* When they are renamed, the marks of Open MPI: a status, and the size of a byte, which is 1. */
+extern uint64_t empty_mpi_status1[3];
+__attribute__((used)) uint64_t empty_mpi_status1[3];
 extern uint64_t size1_mpibyte[8], size5_mpibyte[8];
 __attribute__((used)) uint64_t size1_mpibyte[8] = {0, 0, 0, 1, 0, 0, 0, 7};
 __attribute__((used)) uint64_t size5_mpibyte[8] = {0, 0, 0, 5, 1, 0, 0, 7};
@@ -137,23 +145,101 @@ static void test_functions(void **state)
     assert_int_equal(n, 4);
 }
 
-static void test_layouts(void **state)
+static Elf64_Shdr *image_section(const struct image *image, uint32_t type)
 {
-    _image_ usual = image_read("/proc/self/exe"), other = image_read("/proc/self/exe");
-    _image_ unknown = image_read("/proc/self/exe");
+    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
+
+    for (unsigned i = 0; i < header->e_shnum; i++)
+        if (sections[i].sh_type == type)
+            return &sections[i];
+    fail();
+    return NULL;
+}
+
+static Elf64_Sym *image_symbol(const struct image *image, const char *name)
+{
+    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
+    const Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
+    const Elf64_Shdr *table = image_section(image, SHT_SYMTAB);
+    const char *names = image->bytes + sections[table->sh_link].sh_offset;
+    Elf64_Sym *symbols = (Elf64_Sym *)(image->bytes + table->sh_offset);
+
+    for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++)
+        if (!strcmp(names + symbols[i].st_name, name))
+            return &symbols[i];
+    fail();
+    return NULL;
+}
+
+static void assert_unknown(const struct image *image, const char *why)
+{
     struct mpi_file file;
     struct error error;
 
+    assert_int_equal(read_image(image, &file, &error), -ENOTSUP);
+    assert_string_equal(error.text, why);
+}
+
+static void assert_layout(const struct image *image, enum mpi_layout layout)
+{
+    struct mpi_file file;
+    struct error error;
+
+    assert_int_equal(read_image(image, &file, &error), 1);
+    assert_int_equal(file.layout, layout);
+}
+
+static void test_open_mpi(void **state)
+{
+    _image_ usual = image_read("/proc/self/exe"), other = image_read("/proc/self/exe");
+    static const char why[] = "the layout of this build of Open MPI is not known";
+
     (void)state;
     image_rename(&usual, "size1_mpibyte", "ompi_mpi_byte");
-    assert_int_equal(read_image(&usual, &file, &error), 1);
-    assert_int_equal(file.layout, MPI_LAYOUT_OPEN_MPI);
+    assert_unknown(&usual, "it has symbols of both Open MPI and MPICH");
+    image_rename(&usual, "MPIR_Dup_fn", "None_Dup_fn");
+    assert_unknown(&usual, why);
+    image_rename(&usual, "empty_mpi_status1", "ompi_status_empty");
+    assert_layout(&usual, MPI_LAYOUT_OPEN_MPI);
+    image_symbol(&usual, "ompi_status_empty")->st_size = 32;
+    assert_unknown(&usual, why);
     image_rename(&other, "size5_mpibyte", "ompi_mpi_byte");
-    assert_int_equal(read_image(&other, &file, &error), -ENOTSUP);
-    assert_string_equal(error.text, "the layout of this build of Open MPI is not known");
-    image_rename(&unknown, "MPIR_Dup_fn", "None_Dup_fn");
-    assert_int_equal(read_image(&unknown, &file, &error), -ENOTSUP);
-    assert_string_equal(error.text, "it is neither Open MPI nor of the ABI of MPICH");
+    image_rename(&other, "MPIR_Dup_fn", "None_Dup_fn");
+    image_rename(&other, "empty_mpi_status1", "ompi_status_empty");
+    assert_unknown(&other, why);
+}
+
+static void test_mpich(void **state)
+{
+    _image_ image = image_read("/proc/self/exe");
+    static const char why[] = "the layout of this build of MPICH is not known";
+    static const char *const versions[] = {
+        "11:0:1", "14:2:1", "14:2", "14:2:", "14:2:2:", "-4:2:2", ""};
+    Elf64_Sym *status = image_symbol(&image, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+    char *version = memmem(image.bytes, image.n, MPII_Version_ABI, sizeof("14:2:2"));
+
+    (void)state;
+    assert_layout(&image, MPI_LAYOUT_MPICH);
+    status->st_size = 40; /* as in MPICH 3.0 */
+    assert_unknown(&image, why);
+    status->st_size = 20;
+    assert_non_null(version);
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+        memcpy(version, versions[i], strlen(versions[i]) + 1);
+        assert_unknown(&image, why);
+    }
+    memcpy(version, "12:0:0", sizeof("12:0:0"));
+    assert_layout(&image, MPI_LAYOUT_MPICH);
+    image_symbol(&image, "MPII_Version_ABI")->st_value = UINT64_C(1) << 40;
+    assert_unknown(&image, why);
+    /* A program has no name that could show the version. */
+    image_rename(&image, "MPII_Version_ABI", "None_Version_ABI");
+    assert_layout(&image, MPI_LAYOUT_MPICH);
+    image_rename(&image, "MPIR_F08_MPI_STATUS_IGNORE_OBJ", "None_F08_MPI_STATUS_IGNORE_OBJ");
+    assert_unknown(&image, why);
+    image_rename(&image, "MPIR_Dup_fn", "None_Dup_fn");
+    assert_unknown(&image, "it is neither Open MPI nor of the ABI of MPICH");
 }
 
 static void test_no_mpi(void **state)
@@ -177,18 +263,6 @@ static void test_no_mpi(void **state)
 }
 
 /* The dynamic loader does not need section headers. */
-static Elf64_Shdr *image_section(const struct image *image, uint32_t type)
-{
-    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
-    Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
-
-    for (unsigned i = 0; i < header->e_shnum; i++)
-        if (sections[i].sh_type == type)
-            return &sections[i];
-    fail();
-    return NULL;
-}
-
 static void remove_sections(struct image *image)
 {
     Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
@@ -216,21 +290,6 @@ static void test_no_sections(void **state)
     assert_string_equal(error.text, why);
     remove_sections(&other);
     assert_int_equal(read_image(&other, &file, &error), 0);
-}
-
-static Elf64_Sym *image_symbol(const struct image *image, const char *name)
-{
-    const Elf64_Ehdr *header = (Elf64_Ehdr *)image->bytes;
-    const Elf64_Shdr *sections = (Elf64_Shdr *)(image->bytes + header->e_shoff);
-    const Elf64_Shdr *table = image_section(image, SHT_SYMTAB);
-    const char *names = image->bytes + sections[table->sh_link].sh_offset;
-    Elf64_Sym *symbols = (Elf64_Sym *)(image->bytes + table->sh_offset);
-
-    for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++)
-        if (!strcmp(names + symbols[i].st_name, name))
-            return &symbols[i];
-    fail();
-    return NULL;
 }
 
 /* A probe there would change data of the program, or count another function. */
@@ -308,10 +367,10 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_no_mpi),    cmocka_unit_test(test_no_sections),
-        cmocka_unit_test(test_misplaced), cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_functions),   cmocka_unit_test(test_open_mpi),
+        cmocka_unit_test(test_mpich),       cmocka_unit_test(test_no_mpi),
+        cmocka_unit_test(test_no_sections), cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
