@@ -205,26 +205,33 @@ static __always_inline bool mpi_status_bytes(const struct mpi_call_record *call,
 /* More than the address space of a process: a call cannot have as many bytes. */
 #define MPI_MAX_BYTES (1ULL << 48)
 
-/* Get the number of bytes that the call asked for. Returns false if only the library knows the size
- * of the type, or if the arguments are not what they are in this layout. */
-static __always_inline bool mpi_requested_bytes(const struct mpi_call_record *call, bool large,
-                                                __u64 *ret)
+/* What the arguments of a call show about its bytes. */
+enum mpi_request { MPI_REQUEST_KNOWN, MPI_REQUEST_UNKNOWN, MPI_REQUEST_IMPOSSIBLE };
+
+/* Get the number of bytes that the call asked for. It is unknown if only the library knows the size
+ * of the type, and impossible if the arguments are not what they are in this layout. */
+static __always_inline enum mpi_request mpi_requested_bytes(const struct mpi_call_record *call,
+                                                            bool large, __u64 *ret)
 {
     __s64 count = large ? (__s64)call->count : (__s32)call->count;
     __u64 size = 0;
 
+    if (count < 0)
+        return MPI_REQUEST_IMPOSSIBLE;
     if (mpi_layout_of(call) == MPI_LAYOUT_OPEN_MPI) {
         if (bpf_probe_read_user(&size, sizeof(size), (const void *)(call->type + 24)) != 0)
-            return false;
+            return MPI_REQUEST_IMPOSSIBLE;
+    } else if ((call->type & 0x3c000000) != 0x0c000000) {
+        return MPI_REQUEST_IMPOSSIBLE; /* no handle of a type */
     } else if ((call->type & 0xff000000) == 0x4c000000) {
         size = call->type >> 8 & 0xff;
     } else if (count) {
-        return false;
+        return MPI_REQUEST_UNKNOWN;
     }
-    if (count < 0 || (size && (__u64)count > MPI_MAX_BYTES / size))
-        return false;
+    if (size && (__u64)count > MPI_MAX_BYTES / size)
+        return MPI_REQUEST_IMPOSSIBLE;
     *ret = count * size;
-    return true;
+    return MPI_REQUEST_KNOWN;
 }
 
 /* What a return adds to its class. */
@@ -234,27 +241,32 @@ struct mpi_result {
     bool continues;
     bool failed;
     bool known;
-    bool impossible; /* the status reports more bytes than the call can have */
+    bool impossible; /* arguments or status are not what they are in this layout */
     bool requested;  /* `bytes` were asked for, not reported by a status */
     __u64 time_ns;
     __u64 before_ns; /* in the first function */
     __u64 bytes;
 };
 
-/* A status that reports more than the call asked for has another layout: then nothing is known. */
+/* If arguments are impossible, or the status reports more than they asked for, the library has
+ * another layout: then nothing is known. */
 static __always_inline void mpi_find_bytes(const struct mpi_call_record *call,
                                            const volatile struct mpi_function *function,
                                            struct mpi_result *result)
 {
+    enum mpi_request request = MPI_REQUEST_UNKNOWN;
     __u64 most = 0;
-    bool has_most =
-        function->count != MPI_NONE && mpi_requested_bytes(call, function->large, &most);
 
+    if (function->count != MPI_NONE)
+        request = mpi_requested_bytes(call, function->large, &most);
+    result->impossible = request == MPI_REQUEST_IMPOSSIBLE;
+    if (result->impossible)
+        return;
     if (function->status != MPI_NONE && mpi_status_bytes(call, &result->bytes)) {
-        result->known = result->bytes <= (has_most ? most : MPI_MAX_BYTES);
+        result->known = result->bytes <= (request == MPI_REQUEST_KNOWN ? most : MPI_MAX_BYTES);
         result->impossible = !result->known;
     } else {
-        result->known = result->requested = has_most;
+        result->known = result->requested = request == MPI_REQUEST_KNOWN;
         result->bytes = most;
     }
 }
@@ -296,8 +308,10 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
 {
     struct mpi_split_key key = {
         .step = step, .pid = bpf_get_current_pid_tgid() >> 32, .file = call->file};
-    struct mpi_split_record record = {
-        .time_ns = result->time_ns, .bytes = result->bytes, .known = result->known};
+    struct mpi_split_record record = {.time_ns = result->time_ns,
+                                      .bytes = result->bytes,
+                                      .known = result->known,
+                                      .impossible = result->impossible};
     const struct mpi_split_record *begun = bpf_map_lookup_elem(&mpi_splits, &key);
 
     if (result->begins && result->failed)
@@ -311,7 +325,9 @@ static __always_inline void mpi_split(__u32 step, const struct mpi_call_record *
     }
     if (begun) {
         result->before_ns = begun->time_ns;
-        if (!result->known && !result->impossible) {
+        if (begun->impossible) {
+            result->known = false;
+        } else if (!result->known && !result->impossible) {
             result->known = begun->known;
             result->requested = true;
             result->bytes = begun->bytes;

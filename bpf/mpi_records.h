@@ -80,9 +80,10 @@ struct mpi_split_key {
 };
 
 struct mpi_split_record {
-    __u64 time_ns; /* in the first function */
-    __u64 bytes;   /* that were requested */
-    __u64 known;   /* 0: they are not known */
+    __u64 time_ns;    /* in the first function */
+    __u64 bytes;      /* that were requested */
+    __u32 known;      /* 0: they are not known */
+    __u32 impossible; /* 1: the arguments are not what they are in the layout of the library */
 };
 
 /* Ring buffer `mpi_execs`: a process of a step executes another program. */

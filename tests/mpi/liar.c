@@ -18,11 +18,12 @@ int PMPI_File_write_at_all_end(void *file, const void *data, void *status);
 
 #ifdef PROGRAM
 
-#define NOWHERE 16 /* an address that nothing has */
-#define MANY 1000  /* bytes in a status; more than the calls asked for */
+#define NOWHERE 16 /* an address that nothing has, and no type of a known implementation */
+#define FEW 50     /* bytes in a status; less than the calls asked for */
+#define MANY 1000  /* more */
 
 /* Not constants: the programs read only pages that the process has touched. */
-static uint64_t status_of_many[3], status_of_all[3];
+static uint64_t status_of_few[3], status_of_many[3], status_of_all[3];
 #ifdef LIKE_OPEN_MPI
 static uint64_t byte[4], huge[4];
 #define BYTE (uintptr_t) byte
@@ -38,14 +39,15 @@ static uint64_t byte[4], huge[4];
 #define fill_types()
 #endif
 
-/* jobio is to report 6 calls: the first one has 100 requested bytes, because its status cannot be
- * read. The bytes of the others are unknown: more than they asked for, of a type that cannot be
- * read, and more or less than a process can have. */
+/* jobio is to report 9 calls: the first one has 100 requested bytes, because its status cannot be
+ * read. The bytes of the others are unknown: more than they asked for, of a type that is none, and
+ * more or less than a process can have. */
 static void write_blocks(void)
 {
     static const char data[100];
 
     fill_types();
+    status_of_few[STATUS_COUNT] = FEW;
     status_of_many[STATUS_COUNT] = MANY;
     status_of_all[STATUS_COUNT] = INT64_MAX;
     PMPI_File_write_at(NULL, 0, data, 100, BYTE, (void *)NOWHERE);
@@ -53,10 +55,13 @@ static void write_blocks(void)
     PMPI_File_write_at(NULL, 0, data, 100, OTHER, NULL);
     PMPI_File_write_at(NULL, 0, data, 100, OTHER, status_of_all);
     PMPI_File_write_at(NULL, 0, data, -100, BYTE, NULL);
+    PMPI_File_write_at(NULL, 0, data, -100, BYTE, status_of_few);
+    PMPI_File_write_at(NULL, 0, data, 100, NOWHERE, status_of_few);
     PMPI_File_write_at_c(NULL, 0, data, INT64_MAX / 2, HUGE, NULL);
+    PMPI_File_write_at_c(NULL, 0, data, INT64_MAX / 2, HUGE, status_of_few);
 }
 
-/* Two calls whose second functions have impossible statuses: their bytes are unknown. */
+/* Three calls whose bytes are unknown: two have an impossible status, one an impossible type. */
 static void write_split(void)
 {
     static const char data[100];
@@ -66,6 +71,8 @@ static void write_split(void)
         PMPI_File_write_at_all_begin(NULL, 0, data, 100, BYTE);
         PMPI_File_write_at_all_end(NULL, data, statuses[i]);
     }
+    PMPI_File_write_at_all_begin(NULL, 0, data, 100, NOWHERE);
+    PMPI_File_write_at_all_end(NULL, data, status_of_few);
 }
 
 int main(void)

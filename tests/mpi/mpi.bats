@@ -274,7 +274,7 @@ fill_processes() {
         cc -DLIKE_$like -shared -fPIC -o "$D/$like/libmpi.so.98" "$BATS_TEST_DIRNAME/liar.c"
         cc -DLIKE_$like -DPROGRAM -o "$D/liar" "$BATS_TEST_DIRNAME/liar.c" -Wl,-rpath,"$D/$like" "$D/$like/libmpi.so.98"
         LD_LIBRARY_PATH=$D/$like jobio run --mpi --json --output "$D/json" -- "$D/liar"
-        printf '%s\n' "write 6 0 0 100 5" "write_all_split 2 0 0 0 2" "open 1 0 0 0 0" > "$D/truth"
+        printf '%s\n' "write 9 0 0 100 8" "write_all_split 3 0 0 0 3" "open 1 0 0 0 0" > "$D/truth"
         is_true
         has_cause return-not-seen 1
     done
