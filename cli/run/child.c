@@ -24,19 +24,20 @@ struct news {
     struct error error;
 };
 
+/* What this process changes for itself; the command gets the original values. */
+struct inherited {
+    sigset_t mask;
+    struct sigaction pipe, child;
+};
+
 struct child {
     pid_t pid;
+    struct inherited inherited;
     int talk; /* one byte to the new process: continue; from it: struct news */
     int signals;
     int failure;
     int status; /* of waitpid */
     bool started, ended;
-};
-
-/* What this process changes for itself; the command gets the original values. */
-struct inherited {
-    sigset_t mask;
-    struct sigaction pipe, child;
 };
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -133,6 +134,13 @@ static void tell(int talk, const struct news *news)
     (void)!send(talk, news, sizeof(*news), MSG_NOSIGNAL);
 }
 
+static void restore_signals(const struct inherited *inherited)
+{
+    (void)sigaction(SIGPIPE, &inherited->pipe, NULL);
+    (void)sigaction(SIGCHLD, &inherited->child, NULL);
+    (void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+}
+
 static void child_main(int talk, const char *program, char *const argv[], child_prepare_f prepare,
                        void *arg, const struct inherited *inherited)
 {
@@ -145,9 +153,7 @@ static void child_main(int talk, const char *program, char *const argv[], child_
     tell(talk, &news);
     if (news.result < 0)
         _exit(125);
-    (void)sigaction(SIGPIPE, &inherited->pipe, NULL);
-    (void)sigaction(SIGCHLD, &inherited->child, NULL);
-    (void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    restore_signals(inherited);
     news.result = execute(program, argv);
     news.is_exec = true;
     (void)error_errno(&news.error, news.result, "cannot execute \"%s\"", argv[0]);
@@ -189,17 +195,27 @@ void child_destroy(struct child *child)
 }
 DEFINE_CLEANUP(struct child, child_destroy)
 
+void child_cancel(struct child *child)
+{
+    struct inherited inherited;
+
+    if (!child)
+        return;
+    inherited = child->inherited;
+    child_destroy(child);
+    restore_signals(&inherited);
+}
+
 int child_create(struct child **ret, const char *program, char *const argv[],
                  child_prepare_f prepare, void *arg, struct error *error)
 {
     CLEANUP(child_destroyp) struct child *child = calloc(1, sizeof(*child));
-    struct inherited inherited;
     int pair[2];
 
     if (!child)
         return error_errno(error, -ENOMEM, "start the command");
     child->talk = -1;
-    child->signals = take_signals(&inherited);
+    child->signals = take_signals(&child->inherited);
     if (child->signals < 0)
         return error_errno(error, child->signals, "watch signals");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -208,7 +224,7 @@ int child_create(struct child **ret, const char *program, char *const argv[],
     child->pid = fork();
     if (child->pid == 0) {
         (void)close(pair[0]);
-        child_main(pair[1], program, argv, prepare, arg, &inherited);
+        child_main(pair[1], program, argv, prepare, arg, &child->inherited);
     }
     (void)close(pair[1]);
     child->talk = pair[0];

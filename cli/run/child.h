@@ -45,6 +45,10 @@ void child_wait(const struct child *child);
 /* After the end: the exit status as a shell reports it, 128 + n for signal n. */
 int child_status(const struct child *child);
 
+/* For a command that was not started: kill it and undo what child_create() has changed, so that
+ * another one can be created. Signals that were blocked since take effect now. NULL is fine. */
+void child_cancel(struct child *child);
+
 /* Kills a command that was not started; a running one is left alone. NULL is fine. */
 void child_destroy(struct child *child);
 

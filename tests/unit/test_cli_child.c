@@ -169,6 +169,35 @@ static void test_prepare(void **state)
     child_destroy(child);
 }
 
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+    handled = signal;
+}
+
+static void test_cancelled_command_can_be_replaced(void **state)
+{
+    struct child *child;
+    struct sigaction now;
+    pid_t pid;
+
+    (void)state;
+    reset_signals();
+    (void)signal(SIGUSR2, handle);
+    child = SHELL("exit 1");
+    pid = child_pid(child);
+    assert_int_equal(kill(getpid(), SIGUSR2), 0);
+    assert_int_equal(handled, 0);
+    child_cancel(child);
+    assert_int_equal(handled, SIGUSR2);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(sigaction(SIGPIPE, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+    (void)signal(SIGUSR2, SIG_DFL);
+    child_cancel(NULL);
+}
+
 static char directory[] = "/tmp/jobio-child-XXXXXX";
 
 static char *file_make(const char *name, const char *text, mode_t mode)
@@ -255,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_signals_are_forwarded),
         cmocka_unit_test(test_signal_state_is_as_it_was),
         cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_cancelled_command_can_be_replaced),
         cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_execute),
     };
