@@ -483,7 +483,7 @@ int sampler_peek(struct sampler *sampler, const uint32_t *steps, size_t n, uint6
 
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error)
 {
-    const struct reading reading = {&step, 1, now_ns, .tick = true};
+    struct reading reading = {&step, 1, now_ns, .tick = true};
     struct followed *f = followed_find(sampler, step);
     int r;
 
@@ -491,6 +491,8 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
         return error_set(error, -ENOENT, "step number %u is not followed", step);
     if (f->finished)
         return 0;
+    if (reading.now_ns < f->read_ns)
+        reading.now_ns = f->read_ns;
     (void)sampler_name_new_mounts(sampler, NULL);
     mounts_finish(sampler->mounts, step);
     r = read_pass(sampler, &reading, error);

@@ -61,8 +61,9 @@ int sampler_read(struct sampler *sampler, uint64_t now_ns, struct error *error);
  * date. Does not close an interval. */
 int sampler_peek(struct sampler *sampler, const uint32_t *steps, size_t n, uint64_t now_ns,
                  struct error *error);
-/* The last reading of a step: later ones leave it as it is. Its last interval, if shorter than half
- * the configured one, is joined with the one before. */
+/* The last reading of a step: later ones leave it as it is. The step ended at now_ns, or at the
+ * reading before if that was later. Its last interval, if shorter than half the configured one, is
+ * joined with the one before. */
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error);
 
 /* The same without a reading of its own, for many steps that end at once: the last reading (of all

@@ -208,6 +208,28 @@ static void test_requests_of_nfs(void **state)
     step_account_clear(&got);
 }
 
+/* The second file system with a number has gone as well before anybody asked for its name. */
+static void test_number_of_another(void **state)
+{
+    uint32_t a = rig_tag(100, 0);
+    uint64_t later = 1ull << 32 | NFS;
+    struct step_account got;
+
+    (void)state;
+    rig_touch(a, NFS, "nfs4");
+    fake_probe_count(rig.probe, a, NFS, IO_WRITE, 10, 1000);
+    fake_probe_count(rig.probe, a, later, IO_WRITE, 1, 1);
+    fake_probe_unmount(rig.probe, later, 0);
+    rig_touch(a, later, "tmpfs");
+    rig_must(sampler_finish(rig.sampler, a, 10 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(got.mounts.n, 2);
+    assert_int_equal(rig_mount(&got, "/home")->io.ops[IO_WRITE]->bytes, 10000);
+    assert_int_equal(rig_mount(&got, "(unknown)")->io.ops[IO_WRITE]->bytes, 1);
+    assert_string_equal(rig_mount(&got, "(unknown)")->fstype, "tmpfs");
+    step_account_clear(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_time_line_of_a_late_name, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_users_of_one_name, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_requests_of_nfs, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_number_of_another, rig_setup, rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);
