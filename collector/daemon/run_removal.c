@@ -15,6 +15,7 @@ void run_leave(struct run *run)
     if (run->over)
         return;
     run->over = true;
+    ending_abandon(run->ending);
     sampler_forget(run->runs->options.sampler, run->step);
     run->watch = sd_event_source_disable_unref(run->watch);
     run->timer = sd_event_source_disable_unref(run->timer);

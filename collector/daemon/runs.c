@@ -10,7 +10,6 @@
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "report/json/json.h"
 #include "report/top/top.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -129,71 +128,4 @@ size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size
         if (run->step == number)
             return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
     return 0;
-}
-
-/* --- end -------------------------------------------------------------------------------------- */
-
-static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
-{
-    for (struct run *run = runs->list; run; run = run->next)
-        if (!run->over && run->number == number && (uid == 0 || run->uid == uid))
-            return run;
-    return NULL;
-}
-
-static char *make_document(struct run *run, struct error *error)
-{
-    const struct runs_options *o = &run->runs->options;
-    CLEANUP(step_account_clear) struct step_account step = {0};
-    struct job_account *job = job_account_create();
-    uint64_t now = clock_ns(CLOCK_BOOTTIME);
-    size_t survivors = hierarchy_processes(o->hierarchy, run->leaf.path);
-    char *text = NULL;
-    int r = sampler_finish(o->sampler, run->step, now, error);
-
-    if (!r && survivors)
-        r = sampler_mark_incomplete(o->sampler, run->step, "still-running", survivors, 0);
-    if (!r)
-        r = sampler_account(o->sampler, run->step, &step);
-    if (!job || r < 0 || job_account_add_step(job, &step) < 0) {
-        job_account_destroy(job);
-        return NULL;
-    }
-    job->key.cluster = strdup(o->cluster);
-    job->uid = run->uid;
-    job->ended = true;
-    job->start_ns = run->start_ns;
-    job->end_ns = run->start_ns + step.elapsed_ns;
-    job->elapsed_ns = step.elapsed_ns;
-    job->nodes_expected = job->nodes_reported = 1;
-    job->unsupported = probe_unsupported(o->probe);
-    job->ns_per_event = probe_ns_per_event(o->probe);
-    text = report_json_text(job, REPORT_TIMELINE);
-    job_account_destroy(job);
-    return text;
-}
-
-void runs_end(struct runs *runs, struct request *request, const struct message *m)
-{
-    struct error error = {"no memory for the account of the run"};
-    struct run *run;
-    uint64_t number;
-    char *text;
-
-    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0) {
-        request_error(request, "%s", error.text);
-        return;
-    }
-    run = run_find(runs, number, request_uid(request));
-    if (!run) {
-        request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
-        return;
-    }
-    text = make_document(run, &error);
-    if (text)
-        request_text(request, text, false);
-    else
-        request_error(request, "%s", error.text);
-    run_stop(run);
-    runs_remove(runs);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of runs, shared by runs.c, run_adoption.c, run_files.c, run_start.c and run_removal.c.
- * detach.c reads their files, too. */
+/* The state of runs, shared by runs.c, run_adoption.c, run_end.c, run_files.c, run_start.c and
+ * run_removal.c. detach.c reads their files, too. */
 #ifndef JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
 #define JOBIO_COLLECTOR_DAEMON_RUNS_IMPL_H
 
@@ -29,6 +29,7 @@ struct run {
     bool over;     /* not counted (any more): only its cgroup exists */
     bool in_maps;  /* over, but its counters are still in the maps */
     int process;
+    struct ending *ending;
     sd_event_source *watch, *timer;
 };
 
@@ -67,7 +68,15 @@ void run_file_remove(const struct run *run);
  * -EINVAL if it is not the file of a run. */
 int run_file_read(int dir, const char *name, struct run *run, pid_t *pid);
 
-/* run_removal.c: the end of runs. */
+/* run_end.c */
+
+/* The request for the account of a run, while processes that end together with its command may
+ * still run. */
+struct ending;
+/* Answer it with an error. Accepts NULL. */
+void ending_abandon(struct ending *ending);
+
+/* run_removal.c: the removal of runs that have ended. */
 
 /* Stop counting. The counters and the cgroup stay until runs_remove(). */
 void run_stop(struct run *run);

@@ -46,8 +46,14 @@ void request_message(struct request *request, const struct message *m)
 
 void request_text(struct request *request, char *text, bool cut)
 {
+    const char *field;
+
     (void)cut;
     request->answers++;
+    request->is_incomplete = strstr(text, "still-running");
+    field = strstr(text, "\"elapsed_s\":");
+    assert_non_null(field);
+    request->elapsed_s = strtod(field + strlen("\"elapsed_s\":"), NULL);
     free(text);
 }
 
@@ -117,7 +123,7 @@ int hierarchy_of(pid_t pid, char buf[512], struct error *error)
 size_t hierarchy_processes(struct hierarchy *hierarchy, const char *path)
 {
     (void)hierarchy, (void)path;
-    return 0;
+    return ++fakes.checks > fakes.ended_by && fakes.ended_by ? 0 : fakes.processes;
 }
 
 size_t hierarchy_tasks(struct hierarchy *hierarchy, int version, const char *path, uint32_t *pids,

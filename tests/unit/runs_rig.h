@@ -25,7 +25,9 @@ struct request {
     uid_t uid;
     pid_t pid;
     unsigned answers;
-    uint64_t run; /* the answer to run-begin */
+    uint64_t run;       /* the answer to run-begin */
+    bool is_incomplete; /* the account */
+    double elapsed_s;
     char error[256];
 };
 
@@ -45,6 +47,9 @@ struct fakes {
     const char *fault;   /* of the thread */
     uid_t namespace_owner;
     bool cgroups_are_gone;
+    size_t processes;      /* in the cgroups of runs */
+    unsigned checks;       /* of their number */
+    unsigned ended_by;     /* after so many checks there is none; 0: never */
     char paths[MOVES][96]; /* of the cgroups, by the number of the process */
     bool paths_are_new;    /* else all processes are in /user */
 };

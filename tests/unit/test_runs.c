@@ -4,6 +4,7 @@
 #include "tests/unit/runs_rig.h"
 
 #include "collector/cgroup/peer.h"
+#include "common/clock.h"
 #include "tests/unit/sampler_rig.h"
 
 #define A_USER 16 /* the limit of runs */
@@ -246,6 +247,62 @@ static void test_next_process_without_counters(void **state)
     assert_non_null(strstr(request.error, "there is no run"));
 }
 
+/* Those of a pipeline may end a moment after the last one. */
+static void test_account_waits_for_processes_that_end(void **state)
+{
+    struct request request, again;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    fakes.processes = 2;
+    fakes.ended_by = 3;
+    again = request;
+    request_end(&request);
+    assert_int_equal(request.answers, 0);
+    request_end(&again);
+    assert_non_null(strstr(again.error, "there is no run"));
+    wait_for_answer(&request);
+    assert_string_equal(request.error, "");
+    assert_false(request.is_incomplete);
+    assert_int_equal(fakes.checks, 4);
+    assert_int_equal(runs_count(fakes.runs), 0);
+}
+
+static void test_account_does_not_wait_for_ever(void **state)
+{
+    struct request request;
+    uint64_t start = clock_ns(CLOCK_BOOTTIME), end;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    fakes.processes = 2;
+    request_end(&request);
+    end = clock_ns(CLOCK_BOOTTIME);
+    wait_for_answer(&request);
+    assert_string_equal(request.error, "");
+    assert_true(request.is_incomplete);
+    /* until the command ended */
+    assert_true(request.elapsed_s <= (double)(end - start) / NS_PER_S);
+    assert_int_equal(runs_count(fakes.runs), 0);
+}
+
+static void test_end_while_an_account_waits(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    fakes.processes = 1;
+    request_end(&request);
+    stop_runs();
+    assert_int_equal(request.answers, 1);
+    assert_string_equal(request.error, "the run is not counted any more");
+    start_runs();
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, runs_rig_setup, runs_rig_teardown)
 
 int main(void)
@@ -262,6 +319,9 @@ int main(void)
         TEST(test_next_process_continues),
         TEST(test_next_process_after_the_end),
         TEST(test_next_process_without_counters),
+        TEST(test_account_waits_for_processes_that_end),
+        TEST(test_account_does_not_wait_for_ever),
+        TEST(test_end_while_an_account_waits),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The account of a run whose command has ended. */
+#include "collector/daemon/runs_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/probe/probe.h"
+#include "collector/sample/sampler.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "report/json/json.h"
+
+/* How long to wait for processes that end together with the command, as in a pipeline. */
+#define GRACE_TRIES 10
+#define GRACE_TRY_US 10000
+
+struct ending {
+    struct run *run;
+    struct request *request;
+    uint64_t end_ns; /* of the command */
+    size_t survivors;
+    unsigned tries;
+    sd_event_source *timer;
+};
+
+static void ending_free(struct ending *ending)
+{
+    ending->run->ending = NULL;
+    sd_event_source_disable_unref(ending->timer);
+    free(ending);
+}
+
+static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
+{
+    for (struct run *run = runs->list; run; run = run->next)
+        if (!run->over && !run->ending && run->number == number && (uid == 0 || run->uid == uid))
+            return run;
+    return NULL;
+}
+
+static int fill_step(const struct ending *ending, struct step_account *step, struct error *error)
+{
+    const struct run *run = ending->run;
+    struct sampler *sampler = run->runs->options.sampler;
+    int r = sampler_finish(sampler, run->step, ending->end_ns, error);
+    if (!r && ending->survivors)
+        r = sampler_mark_incomplete(sampler, run->step, "still-running", ending->survivors, 0);
+    return r < 0 ? r : sampler_account(sampler, run->step, step);
+}
+
+static char *make_document(const struct ending *ending, struct error *error)
+{
+    const struct run *run = ending->run;
+    const struct runs_options *o = &run->runs->options;
+    CLEANUP(step_account_clear) struct step_account step = {0};
+    struct job_account *job = job_account_create();
+    char *text = NULL;
+
+    if (!job || fill_step(ending, &step, error) < 0 || job_account_add_step(job, &step) < 0) {
+        job_account_destroy(job);
+        return NULL;
+    }
+    job->key.cluster = strdup(o->cluster);
+    job->uid = run->uid;
+    job->ended = true;
+    job->start_ns = run->start_ns;
+    job->end_ns = run->start_ns + step.elapsed_ns;
+    job->elapsed_ns = step.elapsed_ns;
+    job->nodes_expected = job->nodes_reported = 1;
+    job->unsupported = probe_unsupported(o->probe);
+    job->ns_per_event = probe_ns_per_event(o->probe);
+    text = report_json_text(job, REPORT_TIMELINE);
+    job_account_destroy(job);
+    return text;
+}
+
+static void ending_answer(struct ending *ending)
+{
+    struct error error = {"no memory for the account of the run"};
+    struct run *run = ending->run;
+    char *text = make_document(ending, &error);
+
+    if (text)
+        request_text(ending->request, text, false);
+    else
+        request_error(ending->request, "%s", error.text);
+    ending_free(ending);
+    run_stop(run);
+    runs_remove(run->runs);
+}
+
+void ending_abandon(struct ending *ending)
+{
+    if (!ending)
+        return;
+    request_error(ending->request, "the run is not counted any more");
+    ending_free(ending);
+}
+
+static bool has_ended(struct ending *ending)
+{
+    const struct run *run = ending->run;
+
+    ending->survivors = hierarchy_processes(run->runs->options.hierarchy, run->leaf.path);
+    return !ending->survivors || ++ending->tries > GRACE_TRIES;
+}
+
+static int on_try(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct ending *ending = arg;
+
+    (void)usec;
+    if (has_ended(ending) || sd_event_source_set_time_relative(source, GRACE_TRY_US) < 0 ||
+        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) < 0)
+        ending_answer(ending);
+    return 0;
+}
+
+static int ending_create(struct run *run, struct request *request)
+{
+    struct ending *ending = calloc(1, sizeof(*ending));
+
+    if (!ending)
+        return -ENOMEM;
+    ending->run = run;
+    ending->request = request;
+    ending->end_ns = clock_ns(CLOCK_BOOTTIME);
+    run->ending = ending;
+    if (has_ended(ending) ||
+        sd_event_add_time_relative(run->runs->loop, &ending->timer, CLOCK_MONOTONIC, GRACE_TRY_US,
+                                   1, on_try, ending) < 0)
+        ending_answer(ending);
+    return 0;
+}
+
+void runs_end(struct runs *runs, struct request *request, const struct message *m)
+{
+    struct error error;
+    struct run *run;
+    uint64_t number;
+
+    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0) {
+        request_error(request, "%s", error.text);
+        return;
+    }
+    run = run_find(runs, number, request_uid(request));
+    if (!run)
+        request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
+    else if (ending_create(run, request) < 0)
+        request_error(request, "no memory for the account of the run");
+}
