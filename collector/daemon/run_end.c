@@ -43,9 +43,14 @@ static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
 
 static int fill_step(const struct ending *ending, struct step_account *step, struct error *error)
 {
-    const struct run *run = ending->run;
+    struct run *run = ending->run;
     struct sampler *sampler = run->runs->options.sampler;
-    int r = sampler_finish(sampler, run->step, ending->end_ns, error);
+    _close_ int client = peer_open(request_pid(ending->request), run->uid, NULL);
+    int r;
+
+    run->client = client < 0 ? 0 : request_pid(ending->request);
+    r = sampler_finish(sampler, run->step, ending->end_ns, error);
+    run->client = 0;
     if (!r && ending->survivors)
         r = sampler_mark_incomplete(sampler, run->step, "still-running", ending->survivors, 0);
     return r < 0 ? r : sampler_account(sampler, run->step, step);

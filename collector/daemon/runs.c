@@ -122,10 +122,21 @@ int runs_top(const struct runs *runs, struct top_reading *reading)
     return 0;
 }
 
+/* Includes the client: the command started in its mount namespace, which may not be the host's nor
+ * have a live task of the command. */
+static size_t list_tasks(const struct run *run, uint32_t *pids, size_t max)
+{
+    size_t n = hierarchy_tasks(run->runs->options.hierarchy, 2, run->leaf.path, pids, max - 1);
+
+    if (run->client)
+        pids[n++] = (uint32_t)run->client;
+    return n;
+}
+
 size_t runs_tasks(const struct runs *runs, uint32_t number, uint32_t *pids, size_t max)
 {
     for (const struct run *run = runs->list; run; run = run->next)
         if (run->step == number)
-            return hierarchy_tasks(runs->options.hierarchy, 2, run->leaf.path, pids, max);
+            return list_tasks(run, pids, max);
     return 0;
 }

@@ -29,6 +29,7 @@ struct run {
     bool over;     /* not counted (any more): only its cgroup exists */
     bool in_maps;  /* over, but its counters are still in the maps */
     int process;
+    pid_t client; /* that requests the account; 0: none */
     struct ending *ending;
     sd_event_source *watch, *timer;
 };

@@ -50,6 +50,9 @@ struct fakes {
     size_t processes;      /* in the cgroups of runs */
     unsigned checks;       /* of their number */
     unsigned ended_by;     /* after so many checks there is none; 0: never */
+    bool peers_are_others; /* processes of another user */
+    bool client_is_other;  /* the same, from its request for the account */
+    uint32_t task;         /* the first one that sampler_tasks_f listed last */
     char paths[MOVES][96]; /* of the cgroups, by the number of the process */
     bool paths_are_new;    /* else all processes are in /user */
 };

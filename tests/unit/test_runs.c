@@ -7,7 +7,8 @@
 #include "common/clock.h"
 #include "tests/unit/sampler_rig.h"
 
-#define A_USER 16 /* the limit of runs */
+#define PRIVATE 77u /* not mounted on the host */
+#define A_USER 16   /* the limit of runs */
 
 static void test_loop_does_not_wait_for_moves(void **state)
 {
@@ -303,6 +304,41 @@ static void test_end_while_an_account_waits(void **state)
     start_runs();
 }
 
+static size_t list_tasks(uint32_t step, uint32_t *pids, size_t max, void *arg)
+{
+    size_t n = runs_tasks(fakes.runs, step, pids, max);
+
+    (void)arg;
+    fakes.task = n ? pids[0] : 0;
+    return n;
+}
+
+/* A mount that only the client sees, because the command has no task any more. Returns the process
+ * whose mounts were read. */
+static uint32_t end_with_private_mount(pid_t pid)
+{
+    struct request request;
+
+    request_start(&request, USER, pid);
+    wait_for_answer(&request);
+    fake_probe_sight(rig.probe, (uint32_t)pid, PRIVATE, "tmpfs")->pid = 999999;
+    fakes.task = 0;
+    fakes.peers_are_others = fakes.client_is_other;
+    request_end(&request);
+    wait_for_answer(&request);
+    assert_string_equal(request.error, "");
+    return fakes.task;
+}
+
+static void test_client_knows_mounts(void **state)
+{
+    (void)state;
+    sampler_set_tasks(rig.sampler, list_tasks, NULL);
+    assert_int_equal(end_with_private_mount(10), 10);
+    fakes.client_is_other = true;
+    assert_int_equal(end_with_private_mount(11), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, runs_rig_setup, runs_rig_teardown)
 
 int main(void)
@@ -322,6 +358,7 @@ int main(void)
         TEST(test_account_waits_for_processes_that_end),
         TEST(test_account_does_not_wait_for_ever),
         TEST(test_end_while_an_account_waits),
+        TEST(test_client_knows_mounts),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);
