@@ -219,8 +219,8 @@ static int create_runs(struct daemon *d, struct error *error)
 {
     const struct runs_options options = {
         .cluster = d->settings->cluster,
-        .node = d->node,
         .runtime_dir = d->runtime_dir,
+        .is_backend_forced = d->settings->backend != BACKEND_AUTO,
         .probe = d->probe,
         .sampler = d->sampler,
         .hierarchy = d->hierarchy,

@@ -322,11 +322,26 @@ static int start_run(struct runs *runs, struct request *request, struct error *e
     return submit(start, error);
 }
 
+/* The client can count by itself: refuse what would count less. */
+static int check_strict(const struct runs *runs, const struct message *m, struct error *error)
+{
+    uint64_t strict;
+    int r = message_get_u64(m, "STRICT", 1, 0, &strict, error);
+
+    if (r < 0 || !strict)
+        return r;
+    if (probe_blind(runs->options.probe))
+        return error_set(error, -EOPNOTSUPP, "nothing is counted: %s",
+                         probe_blind(runs->options.probe));
+    if (runs->options.is_backend_forced)
+        return error_set(error, -EOPNOTSUPP, "the backend is the one that jobio.conf names");
+    return 0;
+}
+
 void runs_start(struct runs *runs, struct request *request, const struct message *m)
 {
     struct error error;
 
-    (void)m;
-    if (start_run(runs, request, &error) < 0)
+    if (check_strict(runs, m, &error) < 0 || start_run(runs, request, &error) < 0)
         request_error(request, "%s", error.text);
 }

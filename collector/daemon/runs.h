@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `jobio run` of users other than root: jobiod puts the process at the socket into a cgroup of its
- * own, counts it, and answers with its account.
+ * `jobio run`: jobiod puts the process at the socket into a cgroup of its own, counts it, and
+ * answers with its account.
  */
 #ifndef JOBIO_COLLECTOR_DAEMON_RUNS_H
 #define JOBIO_COLLECTOR_DAEMON_RUNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
@@ -19,8 +20,9 @@ struct sampler;
 struct tracker;
 
 struct runs_options {
-    const char *cluster, *node;
+    const char *cluster;
     const char *runtime_dir; /* the parent of runs/ */
+    bool is_backend_forced;  /* by the settings */
     struct probe *probe;
     struct sampler *sampler;
     struct hierarchy *hierarchy;

@@ -187,8 +187,8 @@ static void wait_for_programs(void *arg)
 void start_runs(void)
 {
     const struct runs_options options = {.cluster = "c",
-                                         .node = "n",
                                          .runtime_dir = fakes.directory,
+                                         .is_backend_forced = fakes.backend_is_forced,
                                          .probe = rig.probe,
                                          .sampler = rig.sampler};
 
@@ -238,15 +238,22 @@ int runs_rig_teardown(void **state)
     return rig_teardown(state);
 }
 
-void request_start(struct request *request, uid_t uid, pid_t pid)
+void request_run(struct request *request, uid_t uid, pid_t pid, bool strict)
 {
     struct message *m = malloc(sizeof(*m));
 
     assert_non_null(m);
     message_init(m, "run-begin");
+    if (strict)
+        assert_int_equal(message_put_u64(m, "STRICT", 1), 0);
     *request = (struct request){.uid = uid, .pid = pid};
     runs_start(fakes.runs, request, m);
     free(m);
+}
+
+void request_start(struct request *request, uid_t uid, pid_t pid)
+{
+    request_run(request, uid, pid, false);
 }
 
 void request_end(struct request *request)

@@ -46,6 +46,7 @@ struct fakes {
     bool covered_by_job; /* all processes */
     const char *fault;   /* of the thread */
     uid_t namespace_owner;
+    bool backend_is_forced;
     bool cgroups_are_gone;
     size_t processes;      /* in the cgroups of runs */
     unsigned checks;       /* of their number */
@@ -66,7 +67,9 @@ int runs_rig_teardown(void **state);
 void start_runs(void);
 void stop_runs(void);
 
-/* Request to count a process. */
+/* Request to count a process. strict: see doc/protocol.md. */
+void request_run(struct request *request, uid_t uid, pid_t pid, bool strict);
+/* The same for a user who cannot count without jobiod. */
 void request_start(struct request *request, uid_t uid, pid_t pid);
 /* Request the account of its run. */
 void request_end(struct request *request);

@@ -339,6 +339,33 @@ static void test_client_knows_mounts(void **state)
     assert_int_equal(end_with_private_mount(11), 0);
 }
 
+/* A client that can count by itself. */
+static void test_strict_client_is_refused(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_run(&request, 0, 10, true);
+    wait_for_answer(&request);
+    assert_string_equal(request.error, "");
+    end_run(&request);
+    stop_runs();
+    fakes.backend_is_forced = true;
+    start_runs();
+    request_run(&request, 0, 11, true);
+    assert_string_equal(request.error, "the backend is the one that jobio.conf names");
+    request_start(&request, 0, 11);
+    wait_for_answer(&request);
+    assert_string_equal(request.error, "");
+    end_run(&request);
+    stop_runs();
+    fakes.backend_is_forced = false;
+    start_runs();
+    fake_probe_go_blind(rig.probe, "no BTF");
+    request_run(&request, 0, 12, true);
+    assert_string_equal(request.error, "nothing is counted: no BTF");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, runs_rig_setup, runs_rig_teardown)
 
 int main(void)
@@ -359,6 +386,7 @@ int main(void)
         TEST(test_account_does_not_wait_for_ever),
         TEST(test_end_while_an_account_waits),
         TEST(test_client_knows_mounts),
+        TEST(test_strict_client_is_refused),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);
