@@ -30,12 +30,14 @@
 
 static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
-    "       [--html FILE] [--interval S]\n"
+    "       [--html FILE] [--interval S] [--no-jobiod]\n"
     "       [--trace FILE [--trace-of WHAT] [--trace-paths] [--trace-format FORMAT]\n"
     "       [--trace-rate N] [--trace-max N]] -- COMMAND...\n"
-    "Run a command and show its I/O by mount, including its children, without Slurm. As root "
-    "jobio\n"
-    "counts by itself; other users are served by a running jobiod.\n"
+    "Run a command and show its I/O by mount, including its children, without Slurm. jobiod "
+    "counts\n"
+    "it if it is running. Without jobiod only root can count, and the command starts after "
+    "seconds.\n"
+    "As root, --html, --timeline, --interval and what is only for root do not use jobiod.\n"
     "\n"
     "      --full         every mount and every operation\n"
     "      --html FILE    a page for a browser too, with charts\n"
@@ -53,7 +55,9 @@ static const char help[] =
     "      --trace-rate N the slowest N of each second are kept (default 20000)\n"
     "      --trace-max N  and of these the slowest N (default 100000)\n"
     "      --output FILE  write the report to FILE instead of stderr\n"
-    "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...)\n"
+    "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...);\n"
+    "                     only as root\n"
+    "      --no-jobiod    count without jobiod; only as root\n"
     "      --socket PATH  jobiod's socket (JOBIO_SOCKET, else /run/jobio/jobiod.sock)\n"
     "\n"
     "Examples:\n"
@@ -66,22 +70,31 @@ static const char help[] =
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
 struct run_options {
-    bool full, json, timeline, mpi, block;
+    bool full, json, timeline, mpi, block, no_jobiod;
     const char *output, *html;
-    uint64_t interval_ns;
+    uint64_t interval_ns; /* 0: not given */
     struct run_trace trace;
 };
 
-/* One run, counted by jobiod or by this process. */
+struct run;
+
+/* Who counts: jobiod, or this process. */
+struct counting {
+    int (*start)(struct run *run, struct error *error);
+    int (*end)(struct run *run, struct error *error);
+};
+
 struct run {
     const struct cli *cli;
     struct run_options *options;
     char **command;
     char *program;
     FILE *output; /* --output, else NULL */
+    const struct counting *counting;
     struct child *child;
     struct watch *watch; /* NULL: jobiod counts */
-    uint64_t number;     /* jobiod's, from run-begin */
+    uint64_t start_ns;
+    uint64_t number; /* jobiod's, from run-begin */
     struct job_account *job;
     struct trace trace; /* if the options ask for one */
 };
@@ -102,12 +115,18 @@ static void run_clear(struct run *run)
     free(run->program);
 }
 
+static bool is_root(void)
+{
+    return geteuid() == 0;
+}
+
 /* --- counted by this process ------------------------------------------------------------------ */
 
 static int own_start(struct run *run, struct error *error)
 {
     const struct run_trace *trace = &run->options->trace;
-    const struct watch_options options = {.interval_ns = run->options->interval_ns,
+    uint64_t interval_ns = run->options->interval_ns;
+    const struct watch_options options = {.interval_ns = interval_ns ? interval_ns : NS_PER_S,
                                           .limits = trace->path ? &trace->limits : NULL,
                                           .trace_of = trace->of,
                                           .trace_paths = trace->paths};
@@ -157,7 +176,7 @@ static int ask_begin(void *arg, uint64_t *ret, struct error *error)
 {
     const struct run *run = arg;
     _free_ char *line = command_line(run->command);
-    int rc = jobiod_run_start(run->cli, line, ret, error);
+    int rc = jobiod_run_start(run->cli, line, is_root(), ret, error);
 
     if (jobiod_is_absent(rc))
         return error_set(error, rc,
@@ -184,10 +203,7 @@ static int ask_end(struct run *run, struct error *error)
     return 0;
 }
 
-static const struct counting {
-    int (*start)(struct run *run, struct error *error);
-    int (*end)(struct run *run, struct error *error);
-} own = {own_start, own_end}, asked = {ask_start, ask_end};
+static const struct counting own = {own_start, own_end}, asked = {ask_start, ask_end};
 
 /* --- the report ------------------------------------------------------------------------------- */
 
@@ -312,9 +328,49 @@ static void run_wait(struct run *run)
     }
 }
 
+/* What jobiod does not count or, with its interval, only at low resolution. */
+static bool needs_own_programs(const struct run_options *options)
+{
+    return options->no_jobiod || options->mpi || options->block || options->trace.path ||
+           options->timeline || options->html || options->interval_ns;
+}
+
+static int command_start(struct run *run, const struct counting *counting, struct error *error)
+{
+    int rc = counting->start(run, error);
+
+    run->counting = counting;
+    run->start_ns = clock_ns(CLOCK_REALTIME);
+    return rc < 0 ? rc : child_start(run->child, &run->number, error);
+}
+
+static bool execve_failed(const struct run *run)
+{
+    return run->child && child_failure(run->child);
+}
+
+/* What jobiod does not count for root, whatever the reason, this process does. */
+static int run_start(struct run *run, struct error *error)
+{
+    struct error refusal;
+    int refused, rc;
+
+    if (is_root() && needs_own_programs(run->options))
+        return command_start(run, &own, error);
+    refused = command_start(run, &asked, error);
+    if (refused == 0 || !is_root() || execve_failed(run))
+        return refused;
+    refusal = *error;
+    child_cancel(TAKE_PTR(run->child));
+    rc = command_start(run, &own, error);
+    if (rc == 0 || execve_failed(run) || jobiod_is_absent(refused))
+        return rc;
+    return error_prefix(error, rc, "jobiod: %.100s; without it", refusal.text);
+}
+
 static int start_status(const struct run *run, int rc)
 {
-    if (run->child && child_failure(run->child))
+    if (execve_failed(run))
         return rc == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
     return CLI_RUN_FAILED;
 }
@@ -336,27 +392,24 @@ static int run_open(struct run *run, struct error *error)
     return 0;
 }
 
-static int run_command(struct run *run, const struct counting *counting)
+static int run_command(struct run *run)
 {
     struct error error;
-    uint64_t start_ns, end_ns;
+    uint64_t end_ns;
     int rc = run_open(run, &error);
 
     if (rc == 0)
-        rc = counting->start(run, &error);
-    start_ns = clock_ns(CLOCK_REALTIME);
-    if (rc == 0)
-        rc = child_start(run->child, &run->number, &error);
+        rc = run_start(run, &error);
     if (rc < 0) {
         output_error("run: %s", error.text);
         return start_status(run, rc);
     }
     run_wait(run);
     end_ns = clock_ns(CLOCK_REALTIME);
-    rc = counting->end(run, &error);
+    rc = run->counting->end(run, &error);
     if (rc == 0) {
         run->job->ended = true;
-        run->job->start_ns = start_ns;
+        run->job->start_ns = run->start_ns;
         run->job->end_ns = end_ns;
         rc = report_write(run, &error);
     }
@@ -365,9 +418,28 @@ static int run_command(struct run *run, const struct counting *counting)
     return child_status(run->child);
 }
 
+/* Users other than root. */
+static int check_user(const struct run_options *options, struct error *error)
+{
+    const struct {
+        bool is_given;
+        const char *refusal;
+    } root_only[] = {
+        {options->mpi, "--mpi: only root can count MPI-IO"},
+        {options->block, "--block: only root can count block requests"},
+        {options->trace.path, "--trace: only root can trace"},
+        {options->no_jobiod, "--no-jobiod: only root can count without jobiod"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(root_only); i++)
+        if (root_only[i].is_given)
+            return error_set(error, -EPERM, "%s", root_only[i].refusal);
+    return 0;
+}
+
 static int run_run(struct cli *cli, int argc, char **argv)
 {
-    struct run_options options = {.interval_ns = NS_PER_S};
+    struct run_options options = {0};
     const struct option_spec specs[] = {
         {"full", 0, OPTION_FLAG, &options.full},
         {"html", 0, OPTION_TEXT, &options.html},
@@ -383,6 +455,7 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"trace-max", 0, OPTION_U32, &options.trace.limits.in_all},
         {"output", 0, OPTION_TEXT, &options.output},
         {"interval", 0, OPTION_SPAN, &options.interval_ns},
+        {"no-jobiod", 0, OPTION_FLAG, &options.no_jobiod},
     };
     CLEANUP(run_clear) struct run run = {.cli = cli, .options = &options};
     struct error error;
@@ -406,19 +479,11 @@ static int run_run(struct cli *cli, int argc, char **argv)
         output_error("run: %s", error.text);
         return rc == -ENOENT ? CLI_NOT_FOUND : rc == -ENOMEM ? CLI_RUN_FAILED : CLI_NOT_EXECUTABLE;
     }
-    if (options.mpi && geteuid() != 0) {
-        output_error("run: --mpi: only root can count MPI-IO");
+    if (!is_root() && check_user(&options, &error) < 0) {
+        output_error("run: %s", error.text);
         return CLI_RUN_FAILED;
     }
-    if (options.block && geteuid() != 0) {
-        output_error("run: --block: only root can count block requests");
-        return CLI_RUN_FAILED;
-    }
-    if (options.trace.path && geteuid() != 0) {
-        output_error("run: --trace: only root can trace");
-        return CLI_RUN_FAILED;
-    }
-    return run_command(&run, geteuid() == 0 ? &own : &asked);
+    return run_command(&run);
 }
 
 const struct subcommand cli_run = {"run", "run a command and show its I/O", help, run_run};

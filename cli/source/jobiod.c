@@ -150,13 +150,16 @@ int jobiod_retire(const struct cli *cli, char **ret, struct error *error)
     return jobiod_ask(cli, &m, RETIRE_MS, ret, error);
 }
 
-int jobiod_run_start(const struct cli *cli, const char *command, uint64_t *ret, struct error *error)
+int jobiod_run_start(const struct cli *cli, const char *command, bool strict, uint64_t *ret,
+                     struct error *error)
 {
     struct message m;
     int rc;
 
     message_init(&m, "run-begin");
     (void)message_put(&m, "COMMAND", command);
+    if (strict)
+        (void)message_put_u64(&m, "STRICT", 1);
     rc = call(cli->socket, &m, RUN_MS, error);
     return rc < 0 ? rc : message_get_u64(&m, "RUN", UINT64_MAX, 0, ret, error);
 }

@@ -34,8 +34,9 @@ int jobiod_trace(const struct cli *cli, const struct jobid *id, const char *form
                  struct error *error);
 /* Delete what this node has pushed. *ret is a line for each target, malloc'd; "": there is none. */
 int jobiod_retire(const struct cli *cli, char **ret, struct error *error);
-/* Start counting the calling process and its children as a run; *ret is its number. */
-int jobiod_run_start(const struct cli *cli, const char *command, uint64_t *ret,
+/* Start counting the calling process and its children as a run; *ret is its number. strict: fail if
+ * this jobiod counts nothing, or uses a backend that its settings name. */
+int jobiod_run_start(const struct cli *cli, const char *command, bool strict, uint64_t *ret,
                      struct error *error);
 /* End it. *ret is its account; free it with job_account_destroy(). */
 int jobiod_run_end(const struct cli *cli, uint64_t run, struct job_account **ret,

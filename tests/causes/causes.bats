@@ -37,15 +37,15 @@ program() {
     grep "^$2 |" "$BATS_TEST_DIRNAME/$1.list"
 }
 
-# counted NAME COMMAND: run it as a counted command; its report is in $report. With RECORD, only its
-# account is written, for other tests.
+# counted NAME COMMAND: run it as a counted command, with readings each second; its report is in $report.
+# With RECORD, only its account is written, for other tests.
 counted() {
     causes_cold
     if [ -n "${RECORD-}" ]; then
-        jobio run --json --output "$OUT/$1.json" -- sh -c "$2" > "$OUT/$1.out" 2>&1 < /dev/null || :
+        jobio run --no-jobiod --json --output "$OUT/$1.json" -- sh -c "$2" > "$OUT/$1.out" 2>&1 < /dev/null || :
         skip "recorded"
     fi
-    jobio run --output "$OUT/$1.txt" -- sh -c "$2" > "$OUT/$1.out" 2>&1 < /dev/null || :
+    jobio run --no-jobiod --output "$OUT/$1.txt" -- sh -c "$2" > "$OUT/$1.out" 2>&1 < /dev/null || :
     report=$(cat "$OUT/$1.txt")
     echo "$report"
 }

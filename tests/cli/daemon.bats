@@ -215,12 +215,13 @@ run_cgroup() {
     [ "$(wc -w <<< "$left")" = 1 ] && grep -q . "$left/cgroup.procs"
 }
 
-@test "jobio run for a user: jobiod is killed meanwhile" {
+# counted_by_next USER: a run whose jobiod is killed
+counted_by_next() {
     # of the tests before
     until_true 60 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
-    mkfifo -m 666 /run/go-on
-    as alice jobio run --json --output /tmp/alice-killed.json -- sh -c \
-        "$WORK write:/dev/shm/killed:5:4096; cat /run/go-on; $WORK write:/dev/shm/killed:3:100; exit 7" \
+    [ -p /run/go-on ] || mkfifo -m 666 /run/go-on
+    as "$1" jobio run --json --output "/tmp/$1-killed.json" -- sh -c \
+        "$WORK write:/dev/shm/$1-killed:5:4096; cat /run/go-on; $WORK write:/dev/shm/$1-killed:3:100; exit 7" \
         > /run/killed.out 2>&1 3>&- &
     run_pid=$!
     until_true 60 run_cgroup
@@ -233,12 +234,16 @@ run_cgroup() {
     wait $run_pid || code=$?
     [ "$code" = 7 ]
     [ -z "$(< /run/killed.out)" ]
-    follows job /tmp/alice-killed.json
+    follows job "/tmp/$1-killed.json"
     [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops.write | .bytes, .requests)]' \
-        /tmp/alice-killed.json)" = "[true,20780,8]" ]
+        "/tmp/$1-killed.json")" = "[true,20780,8]" ]
     # an interval at most
     until_true 60 eval '[ ! -d "$left" ]'
     [ -z "$(ls /run/jobio/runs)" ]
+}
+
+@test "jobio run for a user: jobiod is killed meanwhile" {
+    counted_by_next alice
     # and a cgroup without a process then
     as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
     run_pid=$!
@@ -249,6 +254,71 @@ run_cgroup() {
     [ -d "$left" ]
     jobiod_start
     [ ! -d "$left" ]
+}
+
+@test "jobio run for root: jobiod is killed meanwhile" {
+    counted_by_next root
+}
+
+# root_run NAME ARGUMENT...: the account of the same program is in $BATS_TEST_TMPDIR/NAME.json. It prints who
+# counted it: jobiod numbers its runs, and jobio uses the number of its process.
+root_run() {
+    split jobio run "${@:2}" --json --output "$BATS_TEST_TMPDIR/$1.json" -- sh -c \
+        "case \$(cat /proc/self/cgroup) in *jobio-run-????????????????*) echo jobiod ;; *) echo itself ;; esac
+        $WORK write:/dev/shm/root-$1:10:100 read:/dev/shm/root-$1:7:50 missing:/dev/shm/none:3
+        $WORK write:/tmp/root-$1:20:30; exit 9" 3>&-
+    expect 9
+    [ -z "$err" ]
+    follows job "$BATS_TEST_TMPDIR/$1.json"
+}
+
+# exact NAME: what does not depend on time
+exact() {
+    jq -S '[.complete, .lost, .incomplete, .unsupported, .job.exit_status, (.job | keys), keys,
+        (.mounts[] | [.mount, .fstype, .private, keys,
+            (.ops | map_values([.requests, .bytes, .errors, .errno, .size_log2, .sequential, keys]))])]' \
+        "$BATS_TEST_TMPDIR/$1.json"
+}
+
+@test "jobio run for root: through jobiod and without it, the same account" {
+    root_run a
+    [ "$out" = jobiod ]
+    [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops
+        | .write.bytes, .write.requests, .read.bytes, .read.requests, .open.errno)]' \
+        "$BATS_TEST_TMPDIR/a.json")" = '[true,1000,10,350,7,{"ENOENT":3}]' ]
+    root_run b --no-jobiod
+    [ "$out" = itself ]
+    diff <(exact a) <(exact b)
+}
+
+@test "jobio run for root: what jobiod does not count is counted without it" {
+    local words
+    # a run inside a run: each has its own account
+    split jobio run --json --output "$BATS_TEST_TMPDIR/outer" -- sh -c \
+        "$WORK write:/dev/shm/outer:2:10
+            jobio run --json --output '$BATS_TEST_TMPDIR/inner' -- $WORK write:/dev/shm/inner:3:100"
+    expect 0
+    [ -z "$err" ]
+    for words in "outer [true,320]" "inner [true,300]"; do
+        [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops.write.bytes)]' \
+            "$BATS_TEST_TMPDIR/${words% *}")" = "${words#* }" ]
+    done
+    root_run interval --interval 500ms
+    [ "$out" = itself ]
+    JOBIO_SOCKET=/nowhere/jobiod.sock root_run absent
+    [ "$out" = itself ]
+    split as alice jobio run --no-jobiod -- touch /tmp/was-run
+    expect 125
+    one_line "only root can count without jobiod"
+    [ ! -e /tmp/was-run ]
+}
+
+@test "jobio run for root: a short command in a mount namespace of its own" {
+    split unshare -m --propagation private sh -c "mount -t tmpfs own /mnt &&
+        jobio run --json --output '$BATS_TEST_TMPDIR/json' -- '$WORK' write:/mnt/x:4:25"
+    expect 0
+    [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/mnt") | .source, .ops.write.bytes)]' \
+        "$BATS_TEST_TMPDIR/json")" = '[true,"own",100]' ]
 }
 
 @test "jobio run for a user: text, signals, failures" {
@@ -263,6 +333,35 @@ run_cgroup() {
     split as alice jobio run -- /run/bad
     expect 127
     one_line /run/bad
+}
+
+@test "jobio run for root: signals and failures, through jobiod" {
+    split jobio run --json --output "$BATS_TEST_TMPDIR/json" -- sh -c \
+        'cat /proc/self/cgroup; kill -TERM $$' 3>&-
+    expect 143
+    [[ $out == */jobio-run-???????????????* ]]
+    [ -z "$err" ]
+    [ "$(jq .job.exit_status "$BATS_TEST_TMPDIR/json")" = 143 ]
+    # one that jobio run gets is for the command
+    jobio run --json --output "$BATS_TEST_TMPDIR/json" -- sh -c \
+        'trap "exit 5" USR1; echo > /run/trapped; while :; do sleep 0.1; done' 3>&- &
+    until_true 60 test -e /run/trapped
+    kill -USR1 $!
+    code=0
+    wait $! || code=$?
+    [ "$code" = 5 ]
+    printf '#!/no/interpreter\n' > /run/bad
+    chmod +x /run/bad
+    split jobio run -- /run/bad
+    expect 127
+    one_line /run/bad
+    echo > /run/bad.text
+    split jobio run -- /run/bad.text
+    expect 126
+    split jobio run --output /nowhere/report -- touch /run/was-run
+    expect 125
+    one_line /nowhere/report
+    [ ! -e /run/was-run ]
 }
 
 # The commands behind "Examples:" in a help, and in the manual.
@@ -334,6 +433,11 @@ examples_of_manual() {
     one_line "in time"
     [ ! -e /tmp/was-run ]
     [ $SECONDS -lt 60 ]
+    # root counts without it
+    split jobio run --json --output "$BATS_TEST_TMPDIR/json" -- "$WORK" write:/dev/shm/hung:5:20
+    expect 0
+    [ "$(jq -c '[.complete, (.mounts[] | select(.mount == "/dev/shm").ops.write.bytes)]' \
+        "$BATS_TEST_TMPDIR/json")" = "[true,100]" ]
     kill -CONT "$(cat /run/jobiod.pid)"
 }
 

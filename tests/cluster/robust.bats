@@ -161,6 +161,18 @@ END
         .requests == 50 and .bytes == 204800)' $cluster_dir/run.json
 }
 
+@test "jobio run of root in a step counts without jobiod, and the step includes it" {
+    id=$(sbatch --parsable -D /root --wrap "
+        jobio run --json --output $cluster_dir/in_step.json -- work write:/scratch/in_step:20:4096
+        work write:/scratch/in_step:5:4096")
+    job_wait "$id"
+    [ "$(job_field "$id" JobState)" = COMPLETED ]
+    jq -e '.complete and (.mounts[] | select(.mount == "/scratch").ops.write |
+        .requests == 20 and .bytes == 81920)' $cluster_dir/in_step.json
+    [ "$(writes "$id")" = "write 25 102400 0" ]
+    job_json "$id" | jq -e .complete
+}
+
 @test "jobio run works for a user, through jobiod" {
     run as alice jobio run -- work write:/scratch/ru:300:4096
     echo "$output"
