@@ -368,6 +368,17 @@ static int run_start(struct run *run, struct error *error)
     return error_prefix(error, rc, "jobiod: %.100s; without it", refusal.text);
 }
 
+/* jobiod would wait a minute for a request for the account. Best effort: ignore failure. */
+static void end_failed_start(const struct run *run)
+{
+    struct job_account *job = NULL;
+    struct error ignored;
+
+    if (run->counting == &asked && execve_failed(run) &&
+        jobiod_run_end(run->cli, run->number, &job, &ignored) == 0)
+        job_account_destroy(job);
+}
+
 static int start_status(const struct run *run, int rc)
 {
     if (execve_failed(run))
@@ -402,6 +413,7 @@ static int run_command(struct run *run)
         rc = run_start(run, &error);
     if (rc < 0) {
         output_error("run: %s", error.text);
+        end_failed_start(run);
         return start_status(run, rc);
     }
     run_wait(run);

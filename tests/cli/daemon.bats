@@ -333,6 +333,8 @@ exact() {
     split as alice jobio run -- /run/bad
     expect 127
     one_line /run/bad
+    # jobiod does not wait for a request for the accounts
+    until_true 30 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
 }
 
 @test "jobio run for root: signals and failures, through jobiod" {
@@ -358,6 +360,7 @@ exact() {
     echo > /run/bad.text
     split jobio run -- /run/bad.text
     expect 126
+    until_true 30 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
     split jobio run --output /nowhere/report -- touch /run/was-run
     expect 125
     one_line /nowhere/report
