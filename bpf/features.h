@@ -14,6 +14,7 @@ struct kernel_features {
     __u8 usual_calls;  /* vfs_read() and the like have their parameters at the USUAL positions */
     __u8 spans;        /* not of the kernel: traces are allowed, so steps may be traced */
     __u8 own_buffers;  /* the kernel itself uses vfs_read() and the like (before 5.10) */
+    __u8 lasting;      /* not of the kernel: the programs stay attached, see task_stored() */
 };
 
 #endif

@@ -59,7 +59,9 @@ static __always_inline void *task_stored(void *map)
 
     if (!features.task_storage)
         return bpf_map_lookup_elem(map, &self);
-    if (bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
+    /* Saves most tasks the call. But since 6.3 the verifier searches all types of the kernel for
+     * this load, so it is not worth it for programs that are soon detached. */
+    if (features.lasting && bpf_core_field_exists(current->bpf_storage) && !current->bpf_storage)
         return NULL;
     return bpf_task_storage_get(map, current, NULL, 0);
 }

@@ -250,6 +250,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
         return r;
     features_detect(&probe->features);
     probe->features.spans = options->spans;
+    probe->features.lasting = options->pin_dir != NULL;
     if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
