@@ -41,6 +41,8 @@ void step_trace_start(struct step *step, bool partial)
     step->trace_partial = partial;
     if (!tracker->tracer)
         log_failure(step, "\"allow = yes\" is not in [trace] of jobio.conf");
+    else if (tag->trace_of == TRACE_OF_MPI && !tracker->mpi)
+        log_failure(step, "MPI-IO is not counted on this node (\"count = no\" in [mpi])");
     else if (tracer_start(tracker->tracer, &traced, &error) < 0)
         log_failure(step, error.text);
 }

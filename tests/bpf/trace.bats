@@ -187,6 +187,14 @@ writes() {
     counted "$1" | awk -v mount="$M" '$1 == mount && $2 == "write" { n += $3 } END { print n + 0 }'
 }
 
+@test "where MPI-IO is not counted, a step whose trace would have only that has none" {
+    run_jobiod "cluster = c1" "node = n1" "[trace]" "allow = yes" "[mpi]" "count = no"
+    tag 0 TRACE=1 TRACE_OF=mpi MPI=1
+    tag 1 TRACE=1 MPI=1
+    status_is '.trace.steps == 1 and .trace.failed == 1'
+    grep -F 'step 7.0 has no trace: MPI-IO is not counted on this node' "$T/jobiod.log"
+}
+
 @test "a trace of MPI-IO has no span of a request and counts none as left out, also after a restart" {
     start_jobiod "allow = yes" "rate = 100" "max = 100"
     tag 0 TRACE=1 TRACE_OF=mpi
