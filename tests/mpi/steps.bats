@@ -14,6 +14,7 @@ setup_file() {
     for mpi in mpich openmpi; do
         mpicc.$mpi -O1 -o "$D/calls.$mpi" "$BATS_TEST_DIRNAME/calls.c"
         mpicc.$mpi -O1 -o "$D/killed.$mpi" "$BATS_TEST_DIRNAME/killed.c"
+        mpicc.$mpi -O1 -o "$D/phases.$mpi" "$BATS_TEST_DIRNAME/phases.c"
     done
     ${CC:-cc} -O1 -o "$D/many" "$BATS_TEST_DIRNAME/many.c"
     mpicc.mpich -O1 -c -o "$D/loaded.o" "$BATS_TEST_DIRNAME/loaded.c"
@@ -215,6 +216,137 @@ all_spans() {
     job "$T/ended"
     diff <(summed < "$T/truth") <(counted "$T/ended")
     jq -e '.mpi.incomplete == [{cause: "jobiod-restarted", count: 1}]' "$T/ended"
+}
+
+# start_phases STEP MPI ROUNDS...: two ranks of phases.c, in $T/phases.STEP
+start_phases() {
+    local options=()
+    [ "$2" = mpich ] || options=(--oversubscribe)
+    mkdir "$T/phases.$1"
+    in_step "$1" timeout 240 "mpirun.$2" "${options[@]}" -n 2 "$D/phases.$2" "$T/file.$1" "$T/phases.$1" "${@:3}" &
+    programs+=($!)
+}
+
+# let_both EVENT.PHASE: go or stop
+let_both() {
+    touch "$T"/phases.{0,1}/"$1"
+}
+
+# await_truth PHASE: both steps have ended it; $T/truth.PHASE has their sums
+await_truth() {
+    await test -e "$T/phases.0/truth.$1"
+    await test -e "$T/phases.1/truth.$1"
+    cat "$T"/phases.{0,1}/"truth.$1" | summed > "$T/truth.$1"
+}
+
+# run_phase PHASE: one with a fixed number of calls
+run_phase() {
+    let_both "go.$1"
+    await_truth "$1"
+}
+
+# counts FILE...: jobiod reports the sum of these
+counts() {
+    job "$T/job"
+    diff <(cat "$@" | summed) <(counted "$T/job")
+}
+
+# writes: how many jobiod reports, of each step
+writes() {
+    jobio job 7 --steps --json | jq -c '[.steps | sort_by(.step)[].mpi.calls.write.calls]'
+}
+
+# writes_more BEFORE: than that, of each step
+writes_more() {
+    writes | jq -e --argjson before "$1" '.[0] > $before[0] and .[1] > $before[1]'
+}
+
+# at_most FILE LIMITS: no number is larger
+at_most() {
+    awk 'NR == FNR { for (i = 2; i <= NF; i++) limit[$1, i] = $i; next }
+        { for (i = 2; i <= NF; i++) if ($i > limit[$1, i]) { print; above = 1 } }
+        END { exit above }' "$2" "$1"
+}
+
+# kill_jobiod: what the store has then is in $T/stored
+kill_jobiod() {
+    kill -9 $jobiod
+    wait $jobiod || true
+    jobiod=
+    jobio --store "$T/state/jobio.db" job 7 --json > "$T/job"
+    counted "$T/job" > "$T/stored"
+}
+
+restart_jobiod() {
+    start_jobiod yes
+    await steps_are running 2
+}
+
+# Both steps are reported. A new jobiod has not seen the starts of programs, nor an old one the returns of
+# calls in which it ended.
+says_restarted() {
+    jq -c .mpi.incomplete "$T/job"
+    jq -e '.mpi.incomplete | any(. == {cause: "jobiod-restarted", count: 2}) and ([.[].cause] -
+        ["jobiod-restarted", "started-before-probes", "programs-not-seen", "return-not-seen"] == [])' "$T/job"
+}
+
+# A call that is counted twice is seen although others are lost: after a restart, either no call is made before
+# the next reading, or fewer are lost than were counted before.
+@test "stops and crashes of jobiod while MPI programs run lose calls, and count none twice" {
+    local programs=() program
+    start_jobiod yes
+    tag 0
+    tag 1
+    start_phases 0 mpich 5000 500 5000 0 5000 0 100
+    start_phases 1 openmpi 5000 500 5000 0 5000 0 100
+    run_phase 1
+    counts "$T/truth.1"
+    jq -e .mpi.complete "$T/job"
+
+    # Calls while jobiod is stopped are lost; all others are counted.
+    stop_jobiod
+    run_phase 2
+    restart_jobiod
+    counts "$T/truth.1"
+    run_phase 3
+    counts "$T/truth.1" "$T/truth.3"
+
+    # Killed while calls are made, and no calls after the restart: what the store has is counted once.
+    let_both go.4
+    await writes_more "$(writes)"
+    kill_jobiod
+    let_both stop.4
+    await_truth 4
+    at_most "$T/truth.1" "$T/stored"
+    at_most "$T/stored" <(cat "$T"/truth.[134] | summed)
+    restart_jobiod
+    counts "$T/stored"
+    run_phase 5
+    counts "$T/stored" "$T/truth.5"
+
+    # Killed and started again while calls are made.
+    let_both go.6
+    await writes_more "$(writes)"
+    kill_jobiod
+    restart_jobiod
+    await writes_more "$(writes)"
+    let_both stop.6
+    await_truth 6
+    job "$T/job"
+    counted "$T/job" > "$T/counted"
+    at_most "$T/counted" <(cat "$T/stored" "$T"/truth.[56] | summed)
+    run_phase 7
+    counts "$T/counted" "$T/truth.7"
+    says_restarted
+
+    for program in "${programs[@]}"; do
+        wait "$program"
+    done
+    end 0
+    end 1
+    await steps_are running 0
+    counts "$T/counted" "$T/truth.7"
+    says_restarted
 }
 
 @test "a step can start more processes than there is room for, if they end" {
