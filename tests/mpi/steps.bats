@@ -28,9 +28,9 @@ teardown_file() {
     find "$GROUP" -depth -type d -exec rmdir {} +
 }
 
-# start_jobiod COUNT: with that setting of [mpi]
+# start_jobiod COUNT LINE...: with that setting of [mpi], and more lines
 start_jobiod() {
-    run_jobiod "[mpi]" "count = $1"
+    run_jobiod "[mpi]" "count = $1" "${@:2}"
     [ "$1" != yes ] || await is_ready
 }
 
@@ -381,4 +381,99 @@ no_uprobes() {
     end 1
     await steps_are running 1
     [ "$(uprobes)" != 0 ]
+}
+
+# start_collector ANSWER: bad_collector.py; sets $port
+start_collector() {
+    timeout 300 "$BATS_TEST_DIRNAME/bad_collector.py" "$1" "$T" >> "$T/collector.log" 2>&1 3>&- &
+    collector=$!
+    await test -e "$T/port"
+    port=$(cat "$T/port")
+}
+
+# time_call STEP: a program; sets $ms
+time_call() {
+    local start
+    start=$(date +%s%N)
+    in_step "$1" timeout 120 mpirun.mpich -n 1 "$D/calls.mpich" "$T/file.$1" 100 > "$T/lines"
+    ms=$((($(date +%s%N) - start) / 1000000))
+    cat "$T/lines" >> "$T/truth"
+}
+
+# The spans of calls of MPI-IO that jobiod keeps
+mpi_spans() {
+    jobio trace 7 -o - | jq '[.resourceSpans[].scopeSpans[].spans[].name | select(startswith("MPI_File_"))] | length'
+}
+
+# survives ANSWER TIMEOUT FAILING END: step 0 ends, and jobiod sends its trace to a collector that answers so, until
+# the status of the delivery is FAILING. Then step 1 calls MPI-IO. All is counted, and one of 20 programs takes
+# at most 1.25 times as long as the fastest one before. With both traces, the status becomes END, where $spans and
+# $requests are what the collector got.
+survives() {
+    local ms idle=1000000 i
+    start_collector "$1"
+    start_jobiod yes "[trace]" "allow = yes" "url = http://127.0.0.1:$port" "timeout = $2"
+    tag_step 0 0 TRACE=1
+    for i in 1 2 3; do
+        time_call 0
+        ((ms > idle)) || idle=$ms
+    done
+    end 0
+    await status_is ".trace.delivery | $3"
+
+    tag_step 1 0 TRACE=1
+    for ((i = 0; i < 20; i++)); do
+        time_call 1
+        ((ms * 4 > idle * 5)) || break
+    done
+    echo "$idle ms; with the bad collector $ms ms, after $i programs that took longer"
+    [ $i -lt 20 ]
+    call 1 openmpi 2
+    await status_is ".trace.delivery | $3"
+    job "$T/running"
+    is_true "$T/running"
+    end 1
+    await status_is ".steps.unsaved == 0 and .trace.kept == 2"
+    job "$T/ended"
+    is_true "$T/ended"
+    [ "$(mpi_spans)" -gt 1000 ]
+    await delivery_is "$4"
+    kill $collector
+}
+
+delivery_is() {
+    jobio status --json | jq -e --argjson spans "$(awk '{ n += $1 } END { print n + 0 }' "$T/requests")" \
+        --argjson requests "$(wc -l < "$T/requests")" ".trace.delivery | $1"
+}
+
+@test "a collector that hangs delays neither MPI-IO nor its counters" {
+    survives hang 1m '.sending' '.sending and .waiting == 2 and .given_up == 0'
+}
+
+@test "traces wait for a collector that does not answer in time" {
+    survives hang 1s '.state == "backoff"' \
+        '.state == "backoff" and .waiting == 2 and .given_up == 0 and (.last_error | contains("timed out"))'
+}
+
+@test "traces wait for a collector that is busy" {
+    survives busy 10s '.state == "backoff"' '.state == "backoff" and .last_code == 503 and .waiting == 2 and .given_up == 0'
+}
+
+@test "traces wait for a collector that is full" {
+    survives full 10s '.state == "backoff"' '.state == "backoff" and .last_code == 429 and .waiting == 2 and .given_up == 0'
+}
+
+@test "traces wait if an answer is not that of a collector" {
+    survives garbage 10s '.state == "misconfigured"' \
+        '.state == "misconfigured" and .waiting == 2 and .given_up == 0 and (.last_error | contains("It works!"))'
+}
+
+@test "spans that a collector refuses are reported" {
+    survives refuse 10s '.refusals > 0' \
+        '.waiting == 0 and .refusals == $requests and .refused == $spans and .spans == 0 and $spans > 0'
+}
+
+@test "spans that a collector rejects are reported" {
+    survives partial 10s '.rejected > 0' \
+        '.waiting == 0 and .rejected == 7 * $requests and .spans + .rejected == $spans and .refusals == 0'
 }
