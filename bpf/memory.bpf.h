@@ -90,4 +90,32 @@ struct memory {
 
 _Static_assert(sizeof(struct memory) <= 4 << 20, "5.10 does not allow larger elements");
 
+/* An array of bytes, so that user space does not need the types. */
+__u8 memory_bytes[sizeof(struct memory)] __attribute__((aligned(64)));
+
+static __always_inline struct memory *memory(void)
+{
+    return (struct memory *)memory_bytes;
+}
+
+static __always_inline __u32 task_slot_of(__u64 task)
+{
+    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_TASK_SLOTS_LOG2);
+}
+
+/* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
+static __always_inline __u32 task_bound(__u32 at)
+{
+    asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_TASK_SLOTS_LOG2) - 1));
+    return at;
+}
+
+static __always_inline struct task_record *task_slot(__u32 at)
+{
+    struct task_record *record = &memory()->task_slots[at];
+
+    asm volatile("" : "+r"(record)); /* as in order_line() */
+    return record;
+}
+
 #endif

@@ -13,6 +13,7 @@
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/span.bpf.h"
+#include "bpf/memory.bpf.h"
 #include "bpf/bucket.bpf.h"
 #include "bpf/mpi.bpf.h"
 

@@ -61,13 +61,27 @@ static __always_inline void mpi_add(__u64 *counter, __u64 n)
             mpi_add(&record_->cause, 1);                                            \
     } while (0)
 
+/* The programs for requests have usually put the step into the task's slot. */
+static __always_inline bool mpi_find_who(struct who *who)
+{
+    __u64 self = bpf_get_current_task();
+    const struct task_record *task = task_slot(task_slot_of(self));
+
+    if (who_has_no_steps() || who_is_outside())
+        return false;
+    if (task->owner != self || !who_is_valid(&task->who))
+        return who_find(who, current_task());
+    *who = task->who;
+    return who->shard_mask != WHO_NO_STEP;
+}
+
 /* Returns the number of the current task's step, and fills in *who; 0: it has none, or one whose
  * MPI-IO is not counted. */
 static __always_inline __u32 mpi_find_step(struct who *who)
 {
     __u32 step;
 
-    if (who_has_no_steps() || who_is_outside() || !who_find(who, current_task()))
+    if (!mpi_find_who(who))
         return 0;
     step = who_number(who->key);
     return bpf_map_lookup_elem(&mpi_steps, &step) ? step : 0;
@@ -164,11 +178,6 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
     if (function->part == MPI_PART_INIT)
         return 0;
     thread_ns = TASK_READ(current_task(), start_boottime);
-    outer = bpf_map_lookup_elem(&mpi_calls, &key);
-    if (outer && outer->thread_ns == thread_ns && mpi_is_inside(outer, cookie, ctx))
-        return 0;
-    if (outer) /* its frame is gone: it was left by a jump, or the thread has ended */
-        MPI_LOSE(step, ends);
 
     struct mpi_call_record call = {
         .thread_ns = thread_ns,
@@ -182,6 +191,13 @@ static __always_inline int mpi_call_enter(struct pt_regs *ctx)
         .path = KERNEL_SECOND(ctx),
         .entry_ns = bpf_ktime_get_ns(),
     };
+    if (bpf_map_update_elem(&mpi_calls, &key, &call, BPF_NOEXIST) == 0)
+        return 0;
+    outer = bpf_map_lookup_elem(&mpi_calls, &key);
+    if (outer && outer->thread_ns == thread_ns && mpi_is_inside(outer, cookie, ctx))
+        return 0;
+    if (outer) /* its frame is gone: it was left by a jump, or the thread has ended */
+        MPI_LOSE(step, ends);
     if (bpf_map_update_elem(&mpi_calls, &key, &call, BPF_ANY))
         MPI_LOSE(step, calls);
     return 0;
@@ -366,7 +382,8 @@ static __noinline int mpi_span(const struct who *who, __u32 function,
 static __always_inline int mpi_call_leave(struct pt_regs *ctx)
 {
     struct who who = {};
-    __u32 step = mpi_find_step(&who), at;
+    /* The entry has found that the step is counted. */
+    __u32 step = mpi_find_who(&who) ? who_number(who.key) : 0, at;
     struct mpi_call_key key = mpi_call_key(step);
     const struct mpi_call_record *call = step ? bpf_map_lookup_elem(&mpi_calls, &key) : NULL;
     const volatile struct mpi_function *function;

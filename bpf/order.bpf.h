@@ -29,14 +29,6 @@
 /* There was no request yet. */
 #define ORDER_FIRST (~1ull)
 
-/* An array of bytes, so that user space does not need the types. */
-__u8 memory_bytes[sizeof(struct memory)] __attribute__((aligned(64)));
-
-static __always_inline struct memory *memory(void)
-{
-    return (struct memory *)memory_bytes;
-}
-
 /* The key of a line's lock. It is in the map while its holder assigns a way; only one can insert
  * it. */
 struct order_lock {

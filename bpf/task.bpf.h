@@ -29,26 +29,6 @@ struct {
 /* The initial value of a stored record. */
 static const struct task_record task_empty;
 
-static __always_inline __u32 task_slot_of(__u64 task)
-{
-    return (task >> 6) * 0x9e3779b97f4a7c15ull >> (64 - JOBIO_TASK_SLOTS_LOG2);
-}
-
-/* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
-static __always_inline __u32 task_bound(__u32 at)
-{
-    asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << JOBIO_TASK_SLOTS_LOG2) - 1));
-    return at;
-}
-
-static __always_inline struct task_record *task_slot(__u32 at)
-{
-    struct task_record *record = &memory()->task_slots[at];
-
-    asm volatile("" : "+r"(record)); /* as in order_line() */
-    return record;
-}
-
 /* Returns the current task's element of a map of type task storage, NULL if it has none. On kernels
  * without task storage these maps are hashes by the task's address (a thread's id may change at
  * exec), and elements are deleted when the task exits (exit.bpf.h). */

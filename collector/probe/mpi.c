@@ -359,10 +359,11 @@ static void delete_elements(const struct bpf_map *map, uint32_t step)
         (void)bpf_map_delete_elem(bpf_map__fd(map), last);
 }
 
+/* The return of a call makes counters if there are none: the calls go first. */
 void mpi_probe_remove(struct mpi_probe *mpi, uint32_t step)
 {
-    const struct bpf_map *maps[] = {mpi->skel->maps.mpi_steps, mpi->skel->maps.mpi_counters,
-                                    mpi->skel->maps.mpi_processes, mpi->skel->maps.mpi_calls,
+    const struct bpf_map *maps[] = {mpi->skel->maps.mpi_steps, mpi->skel->maps.mpi_calls,
+                                    mpi->skel->maps.mpi_counters, mpi->skel->maps.mpi_processes,
                                     mpi->skel->maps.mpi_splits};
 
     for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
