@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/stack.h"
+#include "common/text.h"
+#include "report/text/stacks.h"
+
+/* `n` stacks of 1 to n ms, the shortest first, which take over a text each. */
+static struct stack *make(size_t n)
+{
+    struct stack *stacks = calloc(n + 1, sizeof(*stacks));
+
+    assert_non_null(stacks);
+    for (size_t i = 0; i < n; i++) {
+        stacks[i].text = text_format("app;main;f%zu", i);
+        assert_non_null(stacks[i].text);
+        stacks[i].weight = (struct stack_weight){1, (i + 1) * 1000000};
+    }
+    return stacks;
+}
+
+static struct stack_weight sum_of(const struct stack_profile *profile)
+{
+    struct stack_weight sum = profile->other;
+
+    for (size_t i = 0; i < profile->n; i++) {
+        sum.calls += profile->stacks[i].weight.calls;
+        sum.time_ns += profile->stacks[i].weight.time_ns;
+    }
+    return sum;
+}
+
+static void test_other(void **state)
+{
+    struct stack_profile profile = {0};
+
+    (void)state;
+    stack_profile_fill(&profile, make(150), 150);
+    assert_int_equal(profile.n, 100);
+    assert_string_equal(profile.stacks[0].text, "app;main;f149");
+    assert_string_equal(profile.stacks[99].text, "app;main;f50");
+    assert_int_equal(profile.other.calls, 50);
+    assert_int_equal(profile.other.time_ns, 1275 * 1000000ull); /* 1 + ... + 50 */
+    assert_int_equal(sum_of(&profile).calls, 150);
+    assert_int_equal(sum_of(&profile).time_ns, 11325 * 1000000ull);
+    stack_profile_clear(&profile);
+    stack_profile_fill(&profile, make(100), 100);
+    assert_int_equal(profile.n, 100);
+    assert_int_equal(profile.other.calls, 0);
+    stack_profile_clear(&profile);
+    stack_profile_fill(&profile, make(0), 0);
+    assert_int_equal(profile.n, 0);
+    stack_profile_clear(&profile);
+}
+
+/* The same functions at other addresses are one stack. */
+static void test_equal(void **state)
+{
+    struct stack_profile profile = {0};
+    struct stack *stacks = make(3);
+
+    (void)state;
+    free(stacks[2].text);
+    stacks[2].text = strdup("app;main;f0");
+    stack_profile_fill(&profile, stacks, 3);
+    assert_int_equal(profile.n, 2);
+    assert_string_equal(profile.stacks[0].text, "app;main;f0");
+    assert_int_equal(profile.stacks[0].weight.calls, 2);
+    assert_int_equal(profile.stacks[0].weight.time_ns, 4000000);
+    stack_profile_clear(&profile);
+}
+
+static void test_folded(void **state)
+{
+    struct stack *stacks = make(1);
+    struct stack_profile profile = {
+        .other = {1, 5},
+        .counts = {.all = {9, 2000022}, .unsampled = {2, 7}, .lost = {3, 9}},
+    };
+    _free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    free(stacks[0].text);
+    stacks[0].text = strdup("app;main\tapp;[app+0x5];f0\tlibc.so.6");
+    stack_profile_fill(&profile, stacks, 1);
+    assert_int_equal(report_stacks_folded(&profile, out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "app;main;[app+0x5];f0 1000000\n"
+                              "[other stacks] 5\n"
+                              "[not sampled] 7\n"
+                              "[lost] 9\n");
+    stack_profile_clear(&profile);
+}
+
+static void test_folded_error(void **state)
+{
+    struct stack_profile profile = {.other = {1, 5}};
+    FILE *out = fopen("/dev/full", "we");
+
+    (void)state;
+    assert_non_null(out);
+    assert_int_equal(report_stacks_folded(&profile, out), -ENOSPC);
+    (void)fclose(out);
+}
+
+/* Ten stacks, the others in one line; of each the innermost functions. */
+static void test_text(void **state)
+{
+    struct stack_profile profile = {
+        .least_ns = 1000000,
+        .truncated = {1, 2000000},
+        .unread = {2, 3000000},
+        .counts = {.all = {80, 100000000}, .unsampled = {20, 8000000}, .lost = {5, 1000000}}};
+    struct stack *stacks = make(13);
+    _free_ char *text = NULL;
+
+    (void)state;
+    free(stacks[12].text);
+    stacks[12].text = strdup("app;a\tlibx.so;b\tapp;c\tapp;d\tapp;[app+0x4f0];f\tapp;g\tlibc.so.6;"
+                             "h\tlibc.so.6;i\tlibc.so.6");
+    free(stacks[11].text);
+    stacks[11].text = strdup("app");
+    stack_profile_fill(&profile, stacks, 13);
+    text = report_stacks_text(&profile);
+    assert_string_equal(
+        text, "\nwaiting code: 80 calls of at least 1.0 ms took 100 ms\n"
+              "     time   share    calls  thread, and its functions from the innermost one on\n"
+              "    13 ms    14 %        1  app\n"
+              "                              i (libc.so.6)\n"
+              "                              h (libc.so.6)\n"
+              "                              g (libc.so.6)\n"
+              "                              f (app)\n"
+              "                              [app+0x4f0]\n"
+              "                              d (app)\n"
+              "                              c (app)\n"
+              "                              b (app)\n"
+              "                              ...\n"
+              "    12 ms    13 %        1  app\n"
+              "    11 ms    12 %        1  app\n"
+              "                              f10\n"
+              "                              main\n"
+              "    10 ms    11 %        1  app\n"
+              "                              f9\n"
+              "                              main\n"
+              "   9.0 ms   9.9 %        1  app\n"
+              "                              f8\n"
+              "                              main\n"
+              "   8.0 ms   8.8 %        1  app\n"
+              "                              f7\n"
+              "                              main\n"
+              "   7.0 ms   7.7 %        1  app\n"
+              "                              f6\n"
+              "                              main\n"
+              "   6.0 ms   6.6 %        1  app\n"
+              "                              f5\n"
+              "                              main\n"
+              "   5.0 ms   5.5 %        1  app\n"
+              "                              f4\n"
+              "                              main\n"
+              "   4.0 ms   4.4 %        1  app\n"
+              "                              f3\n"
+              "                              main\n"
+              "   6.0 ms   6.6 %        3  [other stacks]\n"
+              "(no stack, because of the limit per second: 20 calls, 8.0 ms)\n"
+              "(no stack, because they came too fast: 5 calls, 1.0 ms)\n"
+              "(truncated, without the outer functions: 1 call, 2.0 ms)\n"
+              "(the process ended before its stack was read: 2 calls, 3.0 ms)\n");
+    stack_profile_clear(&profile);
+}
+
+static void test_empty(void **state)
+{
+    struct stack_profile profile = {.least_ns = 1000000};
+    _free_ char *text = report_stacks_text(&profile);
+
+    (void)state;
+    assert_string_equal(text, "\nwaiting code: 0 calls of at least 1.0 ms took 0 ns\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other),  cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_folded), cmocka_unit_test(test_folded_error),
+        cmocka_unit_test(test_text),   cmocka_unit_test(test_empty),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
