@@ -548,7 +548,7 @@ static __always_inline __s64 account_span_result(const struct call *call)
                                                                  : -errno_of(call->result);
 }
 
-/* Report a call that took time_ns, if its step is traced. */
+/* Report a call that took time_ns, if its step is traced, and its stack, if it took long. */
 static __always_inline void account_span(const struct call *call, __u64 time_ns)
 {
     bool timed = call_is_timed(call);
@@ -558,6 +558,8 @@ static __always_inline void account_span(const struct call *call, __u64 time_ns)
         span_request((__u64)call->pid << 32 | who_number(call->who.key),
                      span_what(&call->who, call->op, call->dev, flags), account_span_result(call),
                      timed ? time_ns : 0, call->span_at);
+    if (timed && !call->async && stack_is_wanted(time_ns))
+        stack_take(who_number(call->who.key), time_ns);
 }
 
 static __always_inline void account_call(const struct call *call)

@@ -505,7 +505,7 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     __u64 *last;
 
     call.result = argument_at(ctx, USUAL_RESULT(hook));
-    if (span_is_wanted(&task->who)) /* the other path reports it */
+    if (span_is_wanted(&task->who) || stack_is_wanted(time_ns)) /* the other path reports it */
         return false;
     if (call.result < 0 || (op == IO_READ && (task->missed || bypasses(file))))
         return false;

@@ -15,6 +15,7 @@ struct kernel_features {
     __u8 spans;        /* not of the kernel: traces are allowed, so steps may be traced */
     __u8 own_buffers;  /* the kernel itself uses vfs_read() and the like (before 5.10) */
     __u8 lasting;      /* not of the kernel: the programs stay attached, see task_stored() */
+    __u64 long_ns; /* not of the kernel: calls that take this long report their stack; 0: none */
 };
 
 #endif

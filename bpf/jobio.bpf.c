@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
- * who, span, memory, chain, generation, order, bucket, users, new_mount, span_request, account,
- * task, fill, lookup, call, walk; transfer, async, cache, close, release, exit.
+ * who, span, memory, chain, generation, order, bucket, users, new_mount, span_request, stack,
+ * account, task, fill, lookup, call, walk; transfer, async, cache, close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -13,6 +13,7 @@
 #include "bpf/pseudo.h"
 #include "bpf/features.h"
 #include "bpf/span_records.h"
+#include "bpf/stack_records.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/span.bpf.h"
@@ -26,6 +27,7 @@
 #include "bpf/users.bpf.h"
 #include "bpf/new_mount.bpf.h"
 #include "bpf/span_request.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/fill.bpf.h"

@@ -420,6 +420,10 @@ struct css_set {
     struct cgroup *dfl_cgrp;
 };
 
+struct mm_struct {
+    unsigned long start_stack;
+};
+
 struct task_struct {
     struct thread_info thread_info;
     unsigned int flags;
@@ -428,6 +432,7 @@ struct task_struct {
     struct task_struct *group_leader;
     __u64 start_time;
     __u64 start_boottime;
+    struct mm_struct *mm;
     struct fs_struct *fs;
     struct files_struct *files;
     struct nsproxy *nsproxy;

@@ -14,6 +14,7 @@
 #include "bpf/pseudo.h"
 #include "bpf/features.h"
 #include "bpf/span_records.h"
+#include "bpf/stack_records.h"
 #include "bpf/current.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/span.bpf.h"
@@ -26,6 +27,7 @@
 #include "bpf/users.bpf.h"
 #include "bpf/new_mount.bpf.h"
 #include "bpf/span_request.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

@@ -232,6 +232,7 @@ void probe_destroy(struct probe *probe)
     layouts_close(probe);
     ring_buffer__free(probe->ring);
     spans_close(probe);
+    stacks_close(probe);
     rpc_close(probe);
     hooks_close(probe);
     accounts_close(probe);

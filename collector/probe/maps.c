@@ -14,9 +14,15 @@ static bool is_of_traces(const struct bpf_map *map)
     return !strcmp(bpf_map__name(map), "spans") || !strcmp(bpf_map__name(map), "traces");
 }
 
+/* Programs that are pinned report no stacks. */
+static bool is_of_stacks(const struct bpf_map *map)
+{
+    return !strcmp(bpf_map__name(map), "stacks") || !strcmp(bpf_map__name(map), "stack_steps");
+}
+
 /* Returns the name to pin a map by, or NULL if it is not always pinned: the data of one process's
- * programs, and of traces and slots. `memory` is not matched here by its section, but by the name
- * that make_memory() gave it. */
+ * programs, and of traces, stacks and slots. `memory` is not matched here by its section, but by
+ * the name that make_memory() gave it. */
 static const char *pin_name(const struct bpf_map *map)
 {
     const char *name = bpf_map__name(map);
@@ -25,7 +31,7 @@ static const char *pin_name(const struct bpf_map *map)
         return "levels";
     if (!strcmp(name, "new_mounts"))
         return "sightings"; /* as in earlier layouts */
-    if (is_of_traces(map) || !strcmp(name, "new_mount_locks"))
+    if (is_of_traces(map) || is_of_stacks(map) || !strcmp(name, "new_mount_locks"))
         return NULL;
     return strchr(name, '.') ? NULL : name;
 }

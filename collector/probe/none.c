@@ -3,6 +3,7 @@
 #include "collector/probe/block.h"
 #include "collector/probe/mpi.h"
 #include "collector/probe/spans.h"
+#include "collector/probe/stacks.h"
 #include "collector/probe/probe.h"
 
 #include <stdlib.h>
@@ -443,6 +444,38 @@ int probe_spans(struct probe *probe, uint32_t max, probe_span_f each, void *arg,
                 struct error *error)
 {
     (void)max;
+    (void)probe;
+    (void)each;
+    (void)arg;
+    (void)error;
+    return 0;
+}
+
+int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second, struct error *error)
+{
+    (void)step;
+    (void)per_second;
+    return error_set(error, -ENOTSUP, "cannot report stacks: %.200s", probe->blind);
+}
+
+int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,
+                        struct error *error)
+{
+    (void)probe;
+    (void)step;
+    (void)error;
+    *ret = (struct stack_counts){0};
+    return 0;
+}
+
+int probe_stacks_fd(const struct probe *probe)
+{
+    (void)probe;
+    return -1;
+}
+
+int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error)
+{
     (void)probe;
     (void)each;
     (void)arg;

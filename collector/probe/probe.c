@@ -93,6 +93,8 @@ static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *
     shares_set(probe->skel);
     if (probe->features.spans)
         spans_set_sizes(probe->skel);
+    if (probe->features.long_ns)
+        stacks_set_sizes(probe->skel);
     return 0;
 }
 
@@ -251,6 +253,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     features_detect(&probe->features);
     probe->features.spans = options->spans;
     probe->features.lasting = options->pin_dir != NULL;
+    probe->features.long_ns = options->pin_dir ? 0 : options->long_ns;
     if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
@@ -281,6 +284,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     r = probe->adopted && probe->features.spans ? spans_reset(probe, error) : 0;
     if (r == 0 && options->spans)
         r = spans_open(probe, error);
+    if (r == 0 && probe->features.long_ns)
+        r = stacks_open(probe, error);
     if (r == 0 && options->pin_dir && !probe->blind)
         r = layouts_open(probe, options->pin_dir, error);
     if (r < 0)

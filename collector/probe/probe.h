@@ -30,6 +30,9 @@ struct probe_options {
     /* Steps may be traced (collector/probe/spans.h). Programs that an earlier process has pinned
      * without it do not trace. */
     bool spans;
+    /* Calls that take this long may report their stack (collector/probe/stacks.h); 0: none does.
+     * Ignored with pin_dir. */
+    uint64_t long_ns;
 };
 
 /* A tagged cgroup, as found in the maps. */

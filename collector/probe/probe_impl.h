@@ -15,6 +15,8 @@
 #include "collector/probe/probe.h"
 #include "common/trace.h"
 
+struct probe_stack; /* of stacks.h */
+
 /* The two programs of a hook. */
 enum { SIDE_ENTER, SIDE_LEAVE, SIDE_COUNT };
 
@@ -71,7 +73,10 @@ struct probe {
     /* probe_span_f */
     void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
     void *new_span_arg;
-    uint32_t spans_left;   /* that this probe_spans() may pass on */
+    uint32_t spans_left;            /* that this probe_spans() may pass on */
+    struct ring_buffer *stack_ring; /* NULL: no stacks */
+    void (*new_stack)(const struct probe_stack *stack, void *arg);
+    void *new_stack_arg;
     struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
     uint64_t rpc_due_ns;   /* CLOCK_MONOTONIC: no attempt to load them before */
     struct error rpc_why;  /* why its requests are not counted; "": nothing to report */
@@ -86,6 +91,11 @@ int spans_reset(struct probe *probe, struct error *error);
 /* Open the maps, if this process may trace. */
 int spans_open(struct probe *probe, struct error *error);
 void spans_close(struct probe *probe);
+
+/* stacks.c: the same three for the maps of stacks. */
+void stacks_set_sizes(struct jobio_bpf *skel);
+int stacks_open(struct probe *probe, struct error *error);
+void stacks_close(struct probe *probe);
 
 /* elements.c: the elements of the hashes. map_get(), map_put() and map_drop() return the errors of
  * bpf(2). */

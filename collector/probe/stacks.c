@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/probe/stacks.h"
+
+#include "bpf/stack_records.h"
+#include "collector/probe/probe_impl.h"
+#include "common/clock.h"
+
+void stacks_set_sizes(struct jobio_bpf *skel)
+{
+    (void)bpf_map__set_max_entries(skel->maps.stacks, JOBIO_STACKS_BYTES);
+    (void)bpf_map__set_max_entries(skel->maps.stack_steps, JOBIO_MAX_STEPS);
+}
+
+static int on_stack(void *arg, void *data, size_t size)
+{
+    const struct probe *probe = arg;
+    const struct stack_record *record = data;
+    struct probe_stack stack;
+
+    if (size < sizeof(*record))
+        return 0;
+    stack = (struct probe_stack){
+        .step = record->step,
+        .pid = record->pid,
+        .started = record->started,
+        .stack_start = record->stack_start,
+        .time_ns = record->time_ns,
+        .comm = record->comm,
+        .registers = (const uint64_t *)record->registers,
+        .bytes = record->bytes,
+        .from = record->registers[STACK_RSP] & -STACK_CHUNK,
+        .size = record->size,
+    };
+    probe->new_stack(&stack, probe->new_stack_arg);
+    return 0;
+}
+
+int stacks_open(struct probe *probe, struct error *error)
+{
+    probe->stack_ring =
+        ring_buffer__new(bpf_map__fd(probe->skel->maps.stacks), on_stack, probe, NULL);
+    return probe->stack_ring ? 0
+                             : error_errno(error, -errno, "cannot open the ring buffer of stacks");
+}
+
+void stacks_close(struct probe *probe)
+{
+    ring_buffer__free(probe->stack_ring);
+}
+
+int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second, struct error *error)
+{
+    const struct stack_step calls = {.interval_ns = NS_PER_S / per_second};
+    int r;
+
+    if (probe->blind)
+        return error_set(error, -ENOTSUP, "cannot report stacks: %.200s", probe->blind);
+    if (!probe->features.task_regs)
+        return error_set(error, -ENOTSUP,
+                         "cannot report stacks: this kernel lacks bpf_task_pt_regs (Linux 5.15)");
+    if (!probe->stack_ring)
+        return error_set(error, -ENOTSUP, "cannot report stacks: they were not asked for");
+    r = map_put(probe, probe->skel->maps.stack_steps, &step, &calls, BPF_ANY);
+    return r < 0 ? error_errno(error, r, "cannot report the stacks of the step") : 0;
+}
+
+int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,
+                        struct error *error)
+{
+    struct stack_step calls;
+    int r = map_get(probe, probe->skel->maps.stack_steps, &step, &calls);
+
+    if (r < 0)
+        return error_errno(error, r, "cannot read the long calls of the step");
+    *ret = (struct stack_counts){
+        .all = {calls.calls, calls.time_ns},
+        .unsampled = {calls.unsampled_calls, calls.unsampled_ns},
+        .lost = {calls.lost_calls, calls.lost_ns},
+    };
+    return 0;
+}
+
+int probe_stacks_fd(const struct probe *probe)
+{
+    return probe->stack_ring ? ring_buffer__epoll_fd(probe->stack_ring) : -1;
+}
+
+int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error)
+{
+    int r;
+
+    if (!probe->stack_ring)
+        return 0;
+    probe->new_stack = each;
+    probe->new_stack_arg = arg;
+    r = ring_buffer__consume(probe->stack_ring);
+    return r < 0 ? error_errno(error, r, "cannot read the ring buffer of stacks") : 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The user stacks of long calls, as the programs report them. */
+#ifndef JOBIO_COLLECTOR_PROBE_STACKS_H
+#define JOBIO_COLLECTOR_PROBE_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/stack.h"
+
+struct probe;
+
+/* A thread that returned from a long call. The pointers are valid during the callback. */
+struct probe_stack {
+    uint32_t step, pid;
+    uint64_t started;     /* of the process; with the next one and pid: the program in memory */
+    uint64_t stack_start; /* of its first thread, as in /proc/PID/stat */
+    uint64_t time_ns;     /* of the call */
+    const char *comm;     /* name of the thread; STACK_COMM bytes, untrusted text */
+    const uint64_t *registers; /* of user space: bpf/stack_records.h */
+    const uint8_t *bytes;      /* a copy of the memory from the address `from` on */
+    uint64_t from;
+    size_t size; /* of the copy; 0: the stack was not in memory */
+};
+
+/* Report the stacks of a step of this probe from now on, at most this number per second. The probe
+ * must have been created with probe_options.long_ns. -ENOTSUP: it was not, this kernel
+ * cannot do it, or the probe is blind. */
+int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second,
+                       struct error *error);
+/* Read the numbers of long calls of the step, with and without stacks. */
+int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,
+                        struct error *error);
+
+/* A descriptor that is readable when there are stacks; -1: the probe was created without them. */
+int probe_stacks_fd(const struct probe *probe);
+/* Pass on the stacks that were reported since the last call. */
+typedef void (*probe_stack_f)(const struct probe_stack *stack, void *arg);
+int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error);
+
+#endif
