@@ -8,6 +8,7 @@
 #define PROC_STAT_STATE 3
 #define PROC_STAT_THREADS 20
 #define PROC_STAT_START 22 /* in clock ticks since the boot */
+#define PROC_STAT_STACK 28 /* the address of the start of the stack */
 
 /* Returns a field of the line, 3 or later; NULL: there is none. Field 2, the name of the program in
  * brackets, may contain blanks and brackets. */

@@ -86,7 +86,8 @@ room collector/deliver collector/http collector/store report/prometheus report/r
 room collector/peers collector/deliver collector/http collector/store report report/json common
 room collector/sample collector/mounts collector/probe common
 room collector/trace collector/probe common
-room collector/watch collector/sample collector/trace collector/mpi collector/mounts collector/probe collector/cgroup common
+room collector/stacks collector/probe common bpf
+room collector/watch collector/sample collector/trace collector/stacks collector/mpi collector/mounts collector/probe collector/cgroup common
 room collector/track collector/sample collector/trace collector/mpi collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common
@@ -102,7 +103,7 @@ room cli/base settings collector/store report report/html report/advice common
 room cli/source cli/base collector/peers collector/store collector/http report/json report/rows report/top common sql
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
-room cli/run cli/source cli/base collector/watch collector/trace report/json report/text report/trace common
+room cli/run cli/source cli/base collector/watch collector/trace collector/stacks report/json report/text report/trace common
 room cli cli/run cli/explain cli/top cli/source cli/base collector/versions collector/store report report/advice \
     report/compare report/json report/text common
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/stacks/code_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/cleanup.h"
+
+/* Each takes a descriptor, and at most half of them may. Functions of further files have no names.
+ */
+#define MAX_FILES 512
+
+struct code_file {
+    uint32_t major, minor;
+    uint64_t inode;
+    char *name; /* owned */
+    int fd;     /* owned */
+};
+
+struct code_files {
+    struct code_file items[MAX_FILES];
+    size_t n;
+};
+
+struct code_files *code_files_create(void)
+{
+    return calloc(1, sizeof(struct code_files));
+}
+
+int code_fd_keep(int fd)
+{
+    struct rlimit limit;
+
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fd < limit.rlim_cur / 2)
+        return fd;
+    (void)close(fd);
+    return -EMFILE;
+}
+
+void code_files_destroy(struct code_files *files)
+{
+    for (size_t i = 0; files && i < files->n; i++) {
+        free(files->items[i].name);
+        (void)close(files->items[i].fd);
+    }
+    free(files);
+}
+
+static bool is_mapped(const struct code_file *file, const struct code_mapping *mapping)
+{
+    return file->inode == mapping->inode && file->major == mapping->major &&
+           file->minor == mapping->minor;
+}
+
+/* The file at the path, if it is still the one that was mapped. */
+static int open_path(const struct code_mapping *mapping)
+{
+    _close_ int fd = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino != mapping->inode ||
+        major(st.st_dev) != mapping->major || minor(st.st_dev) != mapping->minor)
+        return -ENOENT;
+    return TAKE_FD(fd);
+}
+
+/* The kernel opens exactly the mapped file while the process lives, also in other mount namespaces
+ * and if it was deleted. */
+static int open_mapped(uint32_t pid, const struct code_mapping *mapping)
+{
+    char path[96];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+                   mapping->start, mapping->end);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 ? fd : open_path(mapping);
+}
+
+int64_t code_files_open(struct code_files *files, uint32_t pid, const struct code_mapping *mapping)
+{
+    const char *slash = strrchr(mapping->path, '/');
+    struct code_file file = {
+        .major = mapping->major, .minor = mapping->minor, .inode = mapping->inode};
+
+    for (size_t i = 0; i < files->n; i++)
+        if (is_mapped(&files->items[i], mapping))
+            return (int64_t)i;
+    if (files->n == MAX_FILES)
+        return -EMFILE;
+    file.fd = code_fd_keep(open_mapped(pid, mapping));
+    if (file.fd < 0)
+        return file.fd;
+    file.name = strdup(slash ? slash + 1 : mapping->path);
+    if (!file.name) {
+        (void)close(file.fd);
+        return -ENOMEM;
+    }
+    files->items[files->n] = file;
+    return (int64_t)files->n++;
+}
+
+int code_files_fd(const struct code_files *files, uint64_t file)
+{
+    return files->items[file].fd;
+}
+
+const char *code_files_name(const struct code_files *files, uint64_t file)
+{
+    return files->items[file].name;
+}
+
+size_t code_files_count(const struct code_files *files)
+{
+    return files->n;
+}

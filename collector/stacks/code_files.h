@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files whose code processes execute. They stay open, so that they can be read when the process
+ * has ended, whatever is at their paths then. */
+#ifndef JOBIO_COLLECTOR_STACKS_CODE_FILES_H
+#define JOBIO_COLLECTOR_STACKS_CODE_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A place in a file: the address of its ELF headers. */
+struct code_place {
+    uint64_t file; /* number; CODE_NO_FILE: memory without a file, and the address is 0 */
+    uint64_t address;
+};
+#define CODE_NO_FILE UINT64_MAX
+
+/* A mapping of a file, a line of /proc/PID/maps. */
+struct code_mapping {
+    uint64_t start, end, offset;
+    uint32_t major, minor;
+    uint64_t inode;
+    const char *path;
+};
+
+struct code_files;
+
+/* Returns the descriptor; closes it and returns -EMFILE if it is one of the upper half of those
+ * that this process may have: the rest of jobio needs some. */
+int code_fd_keep(int fd);
+
+struct code_files *code_files_create(void);        /* NULL on out-of-memory */
+void code_files_destroy(struct code_files *files); /* NULL is fine */
+
+/* Returns the number of the file that this process maps. Negative: it cannot be opened, because
+ * the process has ended and another file is at the path, or -ENOMEM. */
+int64_t code_files_open(struct code_files *files, uint32_t pid, const struct code_mapping *mapping);
+int code_files_fd(const struct code_files *files, uint64_t file);
+/* The last part of its path. */
+const char *code_files_name(const struct code_files *files, uint64_t file);
+size_t code_files_count(const struct code_files *files);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For builds without BPF or the headers of libdw, and for other architectures than x86-64. */
+#include "collector/stacks/recorder.h"
+
+int stack_recorder_create(struct stack_recorder **ret, struct probe *probe,
+                          const struct stack_limits *limits, struct error *error)
+{
+    (void)ret;
+    (void)probe;
+    (void)limits;
+    return error_set(error, -ENOTSUP,
+                     "cannot record stacks: this jobio was built without libdw, or not for "
+                     "x86-64");
+}
+
+void stack_recorder_destroy(struct stack_recorder *recorder)
+{
+    (void)recorder;
+}
+
+int stack_recorder_start(struct stack_recorder *recorder, uint32_t step, struct error *error)
+{
+    (void)recorder;
+    (void)step;
+    (void)error;
+    return 0;
+}
+
+int stack_recorder_fd(const struct stack_recorder *recorder)
+{
+    (void)recorder;
+    return -1;
+}
+
+int stack_recorder_read(struct stack_recorder *recorder, struct error *error)
+{
+    (void)recorder;
+    (void)error;
+    return 0;
+}
+
+int stack_recorder_finish(struct stack_recorder *recorder, struct stack_profile *ret,
+                          struct error *error)
+{
+    (void)recorder;
+    (void)ret;
+    (void)error;
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collector/stacks/symbols.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/stacks/libdw.h"
+
+/* A file whose symbols have been looked for. */
+struct table {
+    Dwfl *dwfl;          /* owned; NULL: not yet, or it failed */
+    Dwfl_Module *module; /* of dwfl; NULL: there are no symbols */
+    GElf_Addr bias;
+};
+
+struct symbols {
+    const struct code_files *files;
+    size_t n;
+    struct table tables[]; /* by file */
+};
+
+struct symbols *symbols_create(const struct code_files *files)
+{
+    size_t n = code_files_count(files);
+    struct symbols *symbols = calloc(1, sizeof(*symbols) + n * sizeof(*symbols->tables));
+
+    if (!symbols)
+        return NULL;
+    symbols->files = files;
+    symbols->n = n;
+    return symbols;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+    for (size_t i = 0; symbols && i < symbols->n; i++)
+        if (symbols->tables[i].dwfl)
+            libdw.dwfl_end(symbols->tables[i].dwfl);
+    free(symbols);
+}
+
+static void open_table(struct symbols *symbols, uint64_t file)
+{
+    struct table *table = &symbols->tables[file];
+
+    table->dwfl = libdw.dwfl_begin(libdw_callbacks());
+    if (!table->dwfl)
+        return;
+    libdw.dwfl_report_begin(table->dwfl);
+    table->module = libdw_report(table->dwfl, code_files_name(symbols->files, file),
+                                 code_files_fd(symbols->files, file), 0);
+    (void)libdw.dwfl_report_end(table->dwfl, NULL, NULL);
+    if (table->module && !libdw.dwfl_module_getelf(table->module, &table->bias))
+        table->module = NULL;
+}
+
+static const char *find(struct symbols *symbols, const struct code_place *place)
+{
+    struct table *table = &symbols->tables[place->file];
+
+    if (!table->dwfl)
+        open_table(symbols, place->file);
+    return table->module ? libdw.dwfl_module_addrname(table->module, place->address + table->bias)
+                         : NULL;
+}
+
+static void write_bytes(const char *text, size_t n, FILE *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        (void)fputc(c == ';' ? ':' : c < ' ' || c > '~' ? '?' : c, out);
+    }
+}
+
+void symbols_write_text(const char *text, FILE *out)
+{
+    write_bytes(text, strlen(text), out);
+}
+
+void symbols_write(struct symbols *symbols, const struct code_place *place, FILE *out)
+{
+    bool known = place->file < symbols->n;
+    const char *name = known ? find(symbols, place) : NULL;
+
+    if (name) {
+        write_bytes(name, strcspn(name, "@"), out); /* without its version */
+        (void)fputc('\t', out);
+        symbols_write_text(code_files_name(symbols->files, place->file), out);
+    } else if (known) {
+        (void)fputc('[', out);
+        symbols_write_text(code_files_name(symbols->files, place->file), out);
+        (void)fprintf(out, "+0x%" PRIx64 "]", place->address);
+    } else {
+        (void)fputs("[unknown]", out);
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Proves: stacks are unwound by the tables of the program, and only a stack with the same functions
+ * is taken for a known one. */
+#include "config.h"
+
+#include "tests/unit/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "bpf/stack_records.h"
+#include "collector/stacks/known_stacks.h"
+#include "collector/stacks/libdw.h"
+#include "collector/stacks/program.h"
+#include "collector/stacks/symbols.h"
+#include "common/cleanup.h"
+#include "common/proc_stat.h"
+#include "common/text_buffer.h"
+
+#define FUNCTION __attribute__((noinline, noclone))
+
+/* --- this program ----------------------------------------------------------------------------- */
+
+struct taken {
+    struct probe_stack stack;
+    uint64_t registers[STACK_REGISTERS];
+    uint8_t bytes[STACK_CHUNK * STACK_CHUNKS];
+};
+
+static void fill(struct taken *taken, const ucontext_t *context)
+{
+    static const struct {
+        enum stack_register to;
+        int from;
+    } pairs[] = {
+        {STACK_RBX, REG_RBX}, {STACK_RBP, REG_RBP}, {STACK_R12, REG_R12}, {STACK_R13, REG_R13},
+        {STACK_R14, REG_R14}, {STACK_R15, REG_R15}, {STACK_RIP, REG_RIP}, {STACK_RSP, REG_RSP},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+        taken->registers[pairs[i].to] = (uint64_t)context->uc_mcontext.gregs[pairs[i].from];
+    taken->registers[STACK_CS] = 0x33;
+    taken->stack.registers = taken->registers;
+    taken->stack.from = taken->registers[STACK_RSP] & -(uint64_t)STACK_CHUNK;
+    taken->stack.bytes = taken->bytes;
+    taken->stack.size = taken->stack.stack_start - taken->stack.from;
+    if (taken->stack.size > sizeof(taken->bytes))
+        taken->stack.size = sizeof(taken->bytes);
+    memcpy(taken->bytes, (const void *)taken->stack.from, taken->stack.size);
+}
+
+FUNCTION static int inner(struct taken *taken)
+{
+    ucontext_t context;
+
+    assert_int_equal(getcontext(&context), 0);
+    fill(taken, &context);
+    return 1;
+}
+
+FUNCTION static int outer(struct taken *taken)
+{
+    return inner(taken) + 1;
+}
+
+FUNCTION static int another(struct taken *taken)
+{
+    return inner(taken) + 2;
+}
+
+static uint64_t stack_start(void)
+{
+    _fclose_ FILE *in = fopen("/proc/self/stat", "re");
+    char line[1024];
+    uint64_t ret;
+
+    assert_non_null(in);
+    assert_non_null(fgets(line, sizeof(line), in));
+    assert_int_equal(proc_stat_number(line, PROC_STAT_STACK, &ret), 0);
+    return ret;
+}
+
+static struct taken *take(int (*function)(struct taken *))
+{
+    struct taken *taken = calloc(1, sizeof(*taken));
+
+    assert_non_null(taken);
+    taken->stack.pid = (uint32_t)getpid();
+    taken->stack.stack_start = stack_start();
+    taken->stack.comm = "comm\0\0\0\0\0\0\0\0\0\0\0";
+    assert_true(function(taken) > 0);
+    return taken;
+}
+
+/* Returns the names of the functions. */
+static char *names_of(const struct program_stack *stack, const struct code_files *files)
+{
+    struct symbols *symbols = symbols_create(files);
+    struct text_buffer text;
+
+    assert_non_null(symbols);
+    assert_non_null(text_buffer_open(&text));
+    for (size_t i = 0; i < stack->n; i++) {
+        symbols_write(symbols, &stack->places[i], text.out);
+        (void)fputc(';', text.out);
+    }
+    symbols_destroy(symbols);
+    return text_buffer_take(&text);
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return !strncmp(text, start, strlen(start));
+}
+
+static void test_functions(void **state)
+{
+    _free_ struct taken *taken = take(outer);
+    struct code_files *files = code_files_create();
+    struct program *program = program_create(&taken->stack, files);
+    struct program_stack stack;
+    _free_ char *names = NULL;
+
+    (void)state;
+    assert_non_null(program);
+    assert_true(program_has(program, &taken->stack));
+    program_unwind(program, &taken->stack, &stack);
+    names = names_of(&stack, files);
+    if (!starts_with(names, "inner\ttest_unwind;outer\ttest_unwind;take\ttest_unwind;"
+                            "test_functions\ttest_unwind;"))
+        fail_msg("%s", names);
+    assert_non_null(strstr(names, ";main\ttest_unwind;"));
+    assert_int_equal(stack.end, STACK_COMPLETE);
+    /* Only the copy counts, not the memory of today. */
+    memset(taken->bytes, 0, sizeof(taken->bytes));
+    program_unwind(program, &taken->stack, &stack);
+    assert_int_equal(stack.n, 1);
+    taken->stack.size = 0;
+    program_unwind(program, &taken->stack, &stack);
+    assert_int_equal(stack.end, STACK_TRUNCATED);
+    program_destroy(program);
+    code_files_destroy(files);
+}
+
+/* The stack is of a program that the process executed before. */
+static void test_other_program(void **state)
+{
+    _free_ struct taken *taken = take(outer);
+    struct code_files *files = code_files_create();
+    struct program *program;
+    struct program_stack stack;
+
+    (void)state;
+    taken->stack.stack_start -= 16;
+    program = program_create(&taken->stack, files);
+    assert_non_null(program);
+    program_unwind(program, &taken->stack, &stack);
+    assert_int_equal(stack.n, 0);
+    assert_int_equal(stack.end, STACK_UNREAD);
+    program_destroy(program);
+    code_files_destroy(files);
+}
+
+/* The same functions are known, in a caller's frame of any size; others are not. */
+static void test_known(void **state)
+{
+    _free_ struct taken *first = take(outer);
+    _free_ struct taken *same = NULL;
+    _free_ struct taken *different = take(another);
+    struct code_files *files = code_files_create();
+    struct program *program = program_create(&first->stack, files);
+    struct program_stack stack;
+
+    (void)state;
+    assert_non_null(program);
+    assert_true(program_find(program, &first->stack) < 0);
+    program_unwind(program, &first->stack, &stack);
+    program_remember(program, &first->stack, 7);
+    assert_int_equal(program_find(program, &first->stack), 7);
+    assert_true(program_find(program, &different->stack) < 0);
+    program_unwind(program, &different->stack, &stack);
+    program_remember(program, &different->stack, 8);
+    assert_int_equal(program_find(program, &different->stack), 8);
+    first->stack.comm = "other\0\0\0\0\0\0\0\0\0\0";
+    assert_true(program_find(program, &first->stack) < 0);
+    program_destroy(program);
+    code_files_destroy(files);
+}
+
+/* --- made stacks ------------------------------------------------------------------------------ */
+
+#define COUNTER 0x1000
+#define CALLER 0x2000
+
+/* A stack pointer, a return address at 8, a saved frame pointer at 16 that points to 32. */
+static void make(struct taken *taken, uint64_t pointer)
+{
+    const uint64_t words[] = {99, CALLER, pointer + 32, 77, 0};
+
+    *taken = (struct taken){.stack = {.comm = "comm\0\0\0\0\0\0\0\0\0\0\0"}};
+    taken->registers[STACK_RIP] = COUNTER;
+    taken->registers[STACK_RSP] = pointer;
+    taken->registers[STACK_RBP] = pointer + 16;
+    taken->registers[STACK_RBX] = 5;
+    taken->stack.registers = taken->registers;
+    taken->stack.from = pointer & -(uint64_t)STACK_CHUNK;
+    taken->stack.bytes = taken->bytes;
+    taken->stack.size = STACK_CHUNK;
+    memcpy(taken->bytes + pointer % STACK_CHUNK, words, sizeof(words));
+}
+
+static void change(struct taken *taken, uint64_t distance, uint64_t value)
+{
+    memcpy(taken->bytes + taken->registers[STACK_RSP] % STACK_CHUNK + distance, &value,
+           sizeof(value));
+}
+
+static void test_same_stack(void **state)
+{
+    struct known_stacks *known = known_stacks_create();
+    static struct stack_read read = {
+        .words = {{0x7f000008, CALLER}, {0x7f000010, 0x7f000020}, {0x7f000018, 77}},
+        .n = 3,
+        .counters = {COUNTER, CALLER},
+        .n_counters = 2,
+        .complete = true};
+    static struct taken one, two;
+
+    (void)state;
+    make(&one, 0x7f000000);
+    known_stacks_add(known, &one.stack, &read, 3);
+    make(&two, 0x7f100100); /* another thread */
+    assert_int_equal(known_stacks_find(known, &two.stack), 3);
+    change(&two, 24, 78); /* a saved register */
+    two.registers[STACK_RBX] = 6;
+    assert_int_equal(known_stacks_find(known, &two.stack), 3);
+    change(&two, 8, CALLER + 1); /* a return address */
+    assert_true(known_stacks_find(known, &two.stack) < 0);
+    make(&two, 0x7f100100);
+    change(&two, 16, 0x7f100100 + 40); /* the frame above has another size */
+    assert_true(known_stacks_find(known, &two.stack) < 0);
+    make(&two, 0x7f100100);
+    two.registers[STACK_RBP] += 8;
+    assert_true(known_stacks_find(known, &two.stack) < 0);
+    make(&two, 0x7f100100);
+    two.registers[STACK_RIP]++;
+    assert_true(known_stacks_find(known, &two.stack) < 0);
+    known_stacks_forget(known);
+    assert_true(known_stacks_find(known, &one.stack) < 0);
+    known_stacks_destroy(known);
+}
+
+/* A copy that was too short gives another stack if it is longer. */
+static void test_truncated(void **state)
+{
+    struct known_stacks *known = known_stacks_create();
+    static struct stack_read read = {
+        .words = {{0x7f000008, CALLER}}, .n = 1, .counters = {COUNTER, CALLER}, .n_counters = 2};
+    static struct taken one;
+
+    (void)state;
+    make(&one, 0x7f000000);
+    known_stacks_add(known, &one.stack, &read, 3);
+    assert_int_equal(known_stacks_find(known, &one.stack), 3);
+    one.stack.size += STACK_CHUNK;
+    assert_true(known_stacks_find(known, &one.stack) < 0);
+    known_stacks_destroy(known);
+}
+
+static int load(void **state)
+{
+    struct error error;
+
+    (void)state;
+    return libdw_load(&error);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_same_stack),
+        cmocka_unit_test(test_truncated),
+    };
+
+    return cmocka_run_group_tests(tests, load, NULL);
+}
