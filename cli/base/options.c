@@ -25,9 +25,12 @@ struct option_table {
     char letters[2 * MAX_OPTIONS + 3];
 };
 
-static bool takes_word(enum option_type type)
+/* Returns has_arg of getopt_long(3). */
+static int argument_of(enum option_type type)
 {
-    return type != OPTION_FLAG;
+    return type == OPTION_FLAG   ? no_argument
+           : type == OPTION_FORM ? optional_argument
+                                 : required_argument;
 }
 
 static void table_add(struct option_table *table, const struct option_spec *spec)
@@ -37,12 +40,12 @@ static void table_add(struct option_table *table, const struct option_spec *spec
     table->specs[i] = *spec;
     table->longs[i] = (struct option){
         .name = spec->name,
-        .has_arg = takes_word(spec->type) ? required_argument : no_argument,
+        .has_arg = argument_of(spec->type),
         .val = LONG_BASE + (int)i,
     };
     if (spec->letter)
         (void)snprintf(table->letters + end, sizeof(table->letters) - end, "%c%s", spec->letter,
-                       takes_word(spec->type) ? ":" : "");
+                       &"::"[2 - argument_of(spec->type)]);
 }
 
 static const struct option_spec *table_find(const struct option_table *table, int value)
@@ -108,6 +111,9 @@ static int option_take(const struct option_spec *spec, char *word, struct error 
         return 0;
     case OPTION_TEXT:
         *(const char **)spec->target = word;
+        return 0;
+    case OPTION_FORM:
+        *(const char **)spec->target = word ? word : "";
         return 0;
     case OPTION_LIST:
         return append_word(spec->target, word, error);

@@ -13,6 +13,7 @@
 enum option_type {
     OPTION_FLAG, /* bool * */
     OPTION_TEXT, /* const char **, points into argv */
+    OPTION_FORM, /* the same of --NAME=TEXT; "" of --NAME */
     OPTION_LIST, /* char **, NULL or malloc'd: the arguments of all of them, separated by commas */
     OPTION_U32,  /* uint32_t *, from 1 */
     OPTION_SPAN, /* uint64_t *, ns: "10s", "500ms", a bare number is seconds; never 0 */

@@ -7,7 +7,7 @@
 
 struct taken {
     bool json;
-    const char *user;
+    const char *user, *stacks;
     uint32_t limit;
     uint64_t interval;
     struct cli cli;
@@ -18,10 +18,9 @@ struct taken {
 static int parse(struct taken *t, unsigned flags, char *const *words)
 {
     const struct option_spec specs[] = {
-        {"json", 0, OPTION_FLAG, &t->json},
-        {"user", 'u', OPTION_TEXT, &t->user},
-        {"limit", 'n', OPTION_U32, &t->limit},
-        {"interval", 0, OPTION_SPAN, &t->interval},
+        {"json", 0, OPTION_FLAG, &t->json},       {"user", 'u', OPTION_TEXT, &t->user},
+        {"limit", 'n', OPTION_U32, &t->limit},    {"interval", 0, OPTION_SPAN, &t->interval},
+        {"stacks", 's', OPTION_FORM, &t->stacks},
     };
     static char *argv[16];
     int argc = 1;
@@ -48,6 +47,13 @@ static void test_all_types(void **state)
     assert_int_equal(PARSE(&t, 0, "-n3", "-ubob"), 3);
     assert_int_equal(t.limit, 3);
     assert_string_equal(t.user, "bob");
+    assert_null(t.stacks);
+    assert_int_equal(PARSE(&t, 0, "--stacks=folded"), 2);
+    assert_string_equal(t.stacks, "folded");
+    assert_int_equal(PARSE(&t, 0, "--stacks", "folded"), 2); /* a word of its own */
+    assert_string_equal(t.stacks, "");
+    assert_int_equal(PARSE(&t, 0, "-sfolded"), 2);
+    assert_string_equal(t.stacks, "folded");
 }
 
 static void test_common_options(void **state)
