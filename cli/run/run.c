@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/run/child.h"
+#include "cli/run/stacks.h"
 #include "cli/run/trace.h"
 #include "cli/base/notes.h"
 #include "cli/base/options.h"
@@ -25,6 +26,7 @@
 #include "report/json/json.h"
 #include "report/text/block.h"
 #include "report/text/mpi.h"
+#include "report/text/stacks.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
@@ -32,7 +34,8 @@ static const char help[] =
     "usage: jobio run [--full] [--timeline] [--mpi] [--block] [--json] [--output FILE]\n"
     "       [--html FILE] [--interval S] [--no-jobiod]\n"
     "       [--trace FILE [--trace-of WHAT] [--trace-paths] [--trace-format FORMAT]\n"
-    "       [--trace-rate N] [--trace-max N]] -- COMMAND...\n"
+    "       [--trace-rate N] [--trace-max N]]\n"
+    "       [--stacks[=folded] [--stacks-min SPAN] [--stacks-rate N]] -- COMMAND...\n"
     "Run a command and show its I/O by mount, including its children, without Slurm. jobiod "
     "counts\n"
     "it if it is running. Without jobiod only root can count, and the command starts after "
@@ -54,6 +57,10 @@ static const char help[] =
     "      --trace-format otlp (JSON, the default) or chrome (for Chrome and Perfetto)\n"
     "      --trace-rate N the slowest N of each second are kept (default 20000)\n"
     "      --trace-max N  and of these the slowest N (default 100000)\n"
+    "      --stacks[=folded] which code waited: the functions of the calls that took long;\n"
+    "                     folded: for flame graphs, in place of the report; only as root\n"
+    "      --stacks-min SPAN a call is long from this time on (default 1ms)\n"
+    "      --stacks-rate N the stacks of at most N calls per second (default 100)\n"
     "      --output FILE  write the report to FILE instead of stderr\n"
     "      --interval S   between the readings that find the peaks (default 1; 500ms, 10s, ...);\n"
     "                     only as root\n"
@@ -65,6 +72,7 @@ static const char help[] =
     "  jobio run --full -- sh -c 'cp -r /etc/default /tmp/copy && rm -r /tmp/copy'\n"
     "  jobio run --json --output /tmp/io.json -- ls -lR /etc/default\n"
     "  jobio run --trace /tmp/trace.json --trace-format chrome -- ls -lR /etc/default\n"
+    "  jobio run --stacks=folded --output /tmp/folded -- sync /etc/hostname\n"
     "\n"
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
@@ -74,6 +82,7 @@ struct run_options {
     const char *output, *html;
     uint64_t interval_ns; /* 0: not given */
     struct run_trace trace;
+    struct run_stacks stacks;
 };
 
 struct run;
@@ -96,7 +105,8 @@ struct run {
     uint64_t start_ns;
     uint64_t number; /* jobiod's, from run-begin */
     struct job_account *job;
-    struct trace trace; /* if the options ask for one */
+    struct trace trace;          /* if the options ask for one */
+    struct stack_profile stacks; /* the same */
 };
 
 static void run_clear(struct run *run)
@@ -110,6 +120,7 @@ static void run_clear(struct run *run)
     job_account_destroy(run->job);
     trace_clear(&run->trace);
     run_trace_clear(&run->options->trace);
+    stack_profile_clear(&run->stacks);
     if (run->output)
         (void)fclose(run->output);
     free(run->program);
@@ -125,11 +136,13 @@ static bool is_root(void)
 static int own_start(struct run *run, struct error *error)
 {
     const struct run_trace *trace = &run->options->trace;
+    const struct run_stacks *stacks = &run->options->stacks;
     uint64_t interval_ns = run->options->interval_ns;
     const struct watch_options options = {.interval_ns = interval_ns ? interval_ns : NS_PER_S,
                                           .limits = trace->path ? &trace->limits : NULL,
                                           .trace_of = trace->of,
-                                          .trace_paths = trace->paths};
+                                          .trace_paths = trace->paths,
+                                          .stacks = stacks->form ? &stacks->limits : NULL};
     int rc = watch_create(&run->watch, &options, error);
 
     if (rc == 0)
@@ -150,7 +163,11 @@ static int own_end(struct run *run, struct error *error)
     run->job->uid = getuid();
     run->job->nodes_expected = run->job->nodes_reported = 1;
     rc = watch_end(run->watch, run->job, error);
-    return rc == 0 && run->options->trace.path ? watch_trace(run->watch, &run->trace, error) : rc;
+    if (rc == 0 && run->options->trace.path)
+        rc = watch_trace(run->watch, &run->trace, error);
+    if (rc == 0 && run->options->stacks.form)
+        rc = watch_stacks(run->watch, &run->stacks, error);
+    return rc;
 }
 
 /* --- counted by jobiod ------------------------------------------------------------------------ */
@@ -266,40 +283,61 @@ static int trace_write(struct run *run, FILE *out, struct error *error)
 {
     int rc = run_trace_write(&run->options->trace, &run->trace, run->job, error);
 
-    if (rc < 0 || run->options->json)
+    if (rc < 0 || run->options->json || run_stacks_are_folded(&run->options->stacks))
         return rc;
     rc = print_trace(run, out);
     return rc < 0 && rc != -EPIPE ? error_errno(error, rc, "write the report") : 0;
 }
 
+/* Print a part of the report and free it. -ENOMEM: it is NULL. */
+static int print_part(char *text, FILE *out)
+{
+    int rc = !text ? -ENOMEM : fputs(text, out) < 0 ? -errno : 0;
+
+    free(text);
+    return rc;
+}
+
+/* What is for people only. */
+static int print_lists(const struct run *run, FILE *out)
+{
+    const struct run_options *options = run->options;
+    int rc = 0;
+
+    if (options->mpi && !(options->full && job_has_mpi(run->job)))
+        rc = print_part(report_mpi_text(run->job, 0), out);
+    if (rc == 0 && options->block && !options->full)
+        rc = print_part(report_block_text(run->job, 0), out);
+    if (rc == 0 && options->timeline)
+        rc = print_part(report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8()),
+                        out);
+    if (rc == 0 && options->stacks.form)
+        rc = print_part(report_stacks_text(&run->stacks), out);
+    return rc;
+}
+
+static int print_report(const struct run *run, FILE *out)
+{
+    int rc;
+
+    if (run_stacks_are_folded(&run->options->stacks))
+        return report_stacks_folded(&run->stacks, out);
+    rc = print_part(report_make(run), out);
+    if (rc == 0 && !run->options->json)
+        rc = print_lists(run, out);
+    return rc == 0 && fflush(out) != 0 ? -errno : rc;
+}
+
 static int report_write(struct run *run, struct error *error)
 {
-    _free_ char *text = NULL, *calls = NULL, *requests = NULL, *curves = NULL;
     FILE *out = run->output ? run->output : stderr;
-    bool draw = run->options->timeline && !run->options->json;
-    bool list =
-        run->options->mpi && !run->options->json && !(run->options->full && job_has_mpi(run->job));
-    bool list_block = run->options->block && !run->options->json && !run->options->full;
     int rc;
 
     run->job->exit_status = child_status(run->child);
     if (!run->job->command)
         run->job->command = words_copy(run->command);
     output_set_stream(out);
-    text = report_make(run);
-    if (list)
-        calls = report_mpi_text(run->job, 0);
-    if (list_block)
-        requests = report_block_text(run->job, 0);
-    if (draw)
-        curves = report_timeline_text(run->job, TERMINAL_COLUMNS_DEFAULT, terminal_utf8());
-    if (!text || (list && !calls) || (list_block && !requests) || (draw && !curves))
-        return error_errno(error, -ENOMEM, "write the report");
-    rc = fputs(text, out) < 0 || fputs(calls ? calls : "", out) < 0 ||
-                 fputs(requests ? requests : "", out) < 0 || fputs(curves ? curves : "", out) < 0 ||
-                 fflush(out) != 0
-             ? -errno
-             : 0;
+    rc = print_report(run, out);
     if (rc < 0 && rc != -EPIPE)
         return error_errno(error, rc, "write the report to \"%s\"",
                            run->output ? run->options->output : "stderr");
@@ -332,7 +370,7 @@ static void run_wait(struct run *run)
 static bool needs_own_programs(const struct run_options *options)
 {
     return options->no_jobiod || options->mpi || options->block || options->trace.path ||
-           options->timeline || options->html || options->interval_ns;
+           options->stacks.form || options->timeline || options->html || options->interval_ns;
 }
 
 static int command_start(struct run *run, const struct counting *counting, struct error *error)
@@ -440,6 +478,7 @@ static int check_user(const struct run_options *options, struct error *error)
         {options->mpi, "--mpi: only root can count MPI-IO"},
         {options->block, "--block: only root can count block requests"},
         {options->trace.path, "--trace: only root can trace"},
+        {options->stacks.form, "--stacks: only root can record stacks"},
         {options->no_jobiod, "--no-jobiod: only root can count without jobiod"},
     };
 
@@ -465,6 +504,9 @@ static int run_run(struct cli *cli, int argc, char **argv)
         {"trace-format", 0, OPTION_TEXT, &options.trace.format},
         {"trace-rate", 0, OPTION_U32, &options.trace.limits.per_second},
         {"trace-max", 0, OPTION_U32, &options.trace.limits.in_all},
+        {"stacks", 0, OPTION_FORM, &options.stacks.form},
+        {"stacks-min", 0, OPTION_SPAN, &options.stacks.limits.least_ns},
+        {"stacks-rate", 0, OPTION_U32, &options.stacks.limits.per_second},
         {"output", 0, OPTION_TEXT, &options.output},
         {"interval", 0, OPTION_SPAN, &options.interval_ns},
         {"no-jobiod", 0, OPTION_FLAG, &options.no_jobiod},
@@ -481,7 +523,8 @@ static int run_run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     run.command = argv + first;
-    if (run_trace_check(&options.trace, &error) < 0) {
+    if (run_trace_check(&options.trace, &error) < 0 ||
+        run_stacks_check(&options.stacks, options.json, &error) < 0) {
         output_error("run: %s", error.text);
         return CLI_USAGE;
     }

@@ -32,6 +32,7 @@ struct watch {
     struct tracer *tracer;     /* NULL: there is no trace */
     enum trace_of trace_of;
     bool trace_paths;
+    struct stack_recorder *stacks; /* NULL: no stacks are recorded */
     uint32_t step;
 };
 
@@ -56,6 +57,7 @@ void watch_destroy(struct watch *watch)
     watch_mpi_destroy(watch->mpi);
     block_probe_destroy(watch->block);
     tracer_destroy(watch->tracer);
+    stack_recorder_destroy(watch->stacks);
     probe_destroy(watch->probe);
     cgroup_destroy(watch->cgroup);
     free(watch);
@@ -89,7 +91,9 @@ static void test_probe(struct probe *probe)
 
 int watch_create(struct watch **ret, const struct watch_options *options, struct error *error)
 {
-    const struct probe_options how = {.max_steps = 1, .spans = options->limits};
+    const struct probe_options how = {.max_steps = 1,
+                                      .spans = options->limits,
+                                      .long_ns = options->stacks ? options->stacks->least_ns : 0};
     CLEANUP(watch_destroyp) struct watch *watch = calloc(1, sizeof(*watch));
     int rc;
 
@@ -110,6 +114,8 @@ int watch_create(struct watch **ret, const struct watch_options *options, struct
                             error);
     if (rc == 0 && options->limits)
         rc = tracer_create(&watch->tracer, watch->probe, options->limits, error);
+    if (rc == 0 && options->stacks)
+        rc = stack_recorder_create(&watch->stacks, watch->probe, options->stacks, error);
     if (rc < 0)
         return rc;
     sampler_set_tasks(watch->sampler, list_tasks, watch);
@@ -152,6 +158,8 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
         rc = block_probe_add(watch->block, watch->step, error);
     if (rc == 0 && watch->tracer)
         rc = start_trace(watch, error);
+    if (rc == 0 && watch->stacks)
+        rc = stack_recorder_start(watch->stacks, watch->step, error);
     if (rc == 0)
         rc = cgroup_enter(cgroup, pid, error);
     if (rc < 0)
@@ -187,6 +195,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
         {.fd = mounts_fd(watch->mounts), .events = POLLPRI},
         {.fd = watch_mpi_fd(watch->mpi), .events = POLLIN},
         {.fd = tracer_fd(watch->tracer), .events = POLLIN},
+        {.fd = stack_recorder_fd(watch->stacks), .events = POLLIN},
     };
 
     for (;;) {
@@ -206,7 +215,8 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
                 continue;
             return error_errno(error, -errno, "wait for the command");
         }
-        if (polls[2].revents)
+        rc = stack_recorder_read(watch->stacks, error); /* first: see recorder.h */
+        if (rc == 0 && polls[2].revents)
             rc = mounts_refresh(watch->mounts, error);
         if (rc == 0 && polls[1].revents)
             rc = sampler_name_new_mounts(watch->sampler, error);
@@ -233,6 +243,11 @@ int watch_trace(struct watch *watch, struct trace *ret, struct error *error)
             rc = error_errno(error, -ENOMEM, "trace the command");
     }
     return rc;
+}
+
+int watch_stacks(struct watch *watch, struct stack_profile *ret, struct error *error)
+{
+    return stack_recorder_finish(watch->stacks, ret, error);
 }
 
 static int read_block(const struct watch *watch, struct step_account *step, struct error *error)

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/stacks/recorder.h"
 #include "collector/trace/tracer.h"
 #include "common/error.h"
 #include "common/job.h"
+#include "common/stack.h"
 
 struct watch;
 
@@ -17,9 +19,11 @@ struct watch_options {
     const struct trace_limits *limits; /* of the trace; NULL: there is none */
     enum trace_of trace_of;
     bool trace_paths;
+    const struct stack_limits *stacks; /* NULL: no stacks are recorded */
 };
 
-/* Load the programs and make the cgroup. Errors of probe_create() and cgroup_create(). */
+/* Load the programs and make the cgroup. Errors of probe_create(), cgroup_create() and
+ * stack_recorder_create(). */
 int watch_create(struct watch **ret, const struct watch_options *options, struct error *error);
 /* Count MPI-IO, too, from the start of the command on. Fork its process before: this may raise the
  * limit of descriptors. Errors of mpi_probe_create(). */
@@ -31,7 +35,8 @@ int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
 void watch_destroy(struct watch *watch);
 
-/* Count this process and its children from now on. Once. */
+/* Count this process and its children from now on. Once. Fork the process before: stacks raise the
+ * limit of descriptors. */
 int watch_start(struct watch *watch, pid_t pid, struct error *error);
 
 /* Read the counters when they are due until `other_fd` is readable. */
@@ -44,5 +49,7 @@ int watch_end(struct watch *watch, struct job_account *job, struct error *error)
 
 /* After that, if there is a trace: fill this empty one. */
 int watch_trace(struct watch *watch, struct trace *ret, struct error *error);
+/* The same for stacks. */
+int watch_stacks(struct watch *watch, struct stack_profile *ret, struct error *error);
 
 #endif

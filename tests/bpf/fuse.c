@@ -19,6 +19,8 @@
 #define FOREVER 3600 /* s */
 #define LIFETIME 300 /* of a server, s, if a test fails before it unmounts */
 
+static unsigned delay_ms; /* of a read */
+
 static const struct fuse_attr file_attr = {.ino = FILE_NODE,
                                            .size = FUSE_FILE_BYTES,
                                            .blocks = FUSE_FILE_BYTES / 512,
@@ -73,13 +75,14 @@ static void answer_read(int fd, const struct request *request)
     const struct fuse_read_in *in = (const struct fuse_read_in *)request->body;
     size_t left = in->offset < FUSE_FILE_BYTES ? FUSE_FILE_BYTES - (size_t)in->offset : 0;
 
+    (void)usleep(delay_ms * 1000);
     answer(fd, request, 0, zeros, in->size < left ? in->size : left);
 }
 
 static void answer_any(int fd, const struct request *request)
 {
     const struct fuse_attr_out attr = {.attr_valid = FOREVER, .attr = file_attr};
-    const struct fuse_open_out opened = {0};
+    const struct fuse_open_out opened = {.open_flags = delay_ms ? FOPEN_DIRECT_IO : 0};
 
     switch (request->header.opcode) {
     case FUSE_INIT:
@@ -119,7 +122,7 @@ static void serve(int fd)
     }
 }
 
-void fuse_mount(const char *directory)
+void fuse_mount(const char *directory, unsigned read_ms)
 {
     int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     char options[64];
@@ -138,5 +141,6 @@ void fuse_mount(const char *directory)
     /* Tests wait until the output of their programs is closed. */
     (void)syscall(__NR_close_range, 0, (unsigned)fd - 1, 0);
     (void)alarm(LIFETIME);
+    delay_ms = read_ms;
     serve(fd);
 }

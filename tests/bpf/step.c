@@ -10,6 +10,7 @@
  *   mounts DIR N   mount N tmpfs below DIR
  *   touch DIR N    in each of them: open(2) with O_CREAT, write(2) 10 bytes, fstat(2), close(2)
  *   fuse DIR N     mount N FUSE file systems (tests/bpf/fuse.h) below DIR
+ *   slow DIR MS    mount one of which each read takes MS milliseconds on DIR/0
  *   fail DIR N E   in each of them: E calls of open(2), which fail with the errnos 1 to E
  *   read DIR N     in each of them: read(2) the file to its end, with one call
  */
@@ -144,7 +145,7 @@ static void touch_many(const char *directory, long n)
     }
 }
 
-static void mount_fuse(const char *directory, long n)
+static void mount_fuse(const char *directory, long n, unsigned read_ms)
 {
     char path[PATH_MAX];
 
@@ -152,7 +153,7 @@ static void mount_fuse(const char *directory, long n)
         snprintf(path, sizeof(path), "%s/%ld", directory, i);
         if (mkdir(path, 0755) < 0)
             die(path);
-        fuse_mount(path);
+        fuse_mount(path, read_ms);
     }
 }
 
@@ -222,7 +223,9 @@ int main(int argc, char **argv)
         else if (!strcmp(what, "touch"))
             touch_many(where, atol(next(&argument)));
         else if (!strcmp(what, "fuse"))
-            mount_fuse(where, atol(next(&argument)));
+            mount_fuse(where, atol(next(&argument)), 0);
+        else if (!strcmp(what, "slow"))
+            mount_fuse(where, 1, (unsigned)atol(next(&argument)));
         else if (!strcmp(what, "read"))
             read_many(where, atol(next(&argument)));
         else if (!strcmp(what, "fail")) {

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The stacks of `jobio run` against programs that wait in known functions, for a FUSE file system that is slow on
+# purpose. As root, in a guest (make check-truth) or natively (make check-native); $BUILD is the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export BIN="$BUILD/tests/bpf"
+    [ "$(id -u)" = 0 ] || skip "not root"
+    [[ $("$BUILD/jobio" run --stacks -- true 2>&1) != *"built without libdw"* ]] || skip "built without libdw"
+    modprobe fuse || true
+}
+
+setup() {
+    linux=$(uname -r)
+    # The kernel must have bpf_task_pt_regs.
+    if printf '%s\n' 5.15 "${linux%%-*}" | sort -CV; then
+        [[ $BATS_TEST_DESCRIPTION != *"older kernel"* ]] || skip "Linux $linux"
+    else
+        [[ $BATS_TEST_DESCRIPTION == *"older kernel"* || $BATS_TEST_DESCRIPTION == *"options"* ]] || skip "Linux $linux"
+    fi
+    T=$BATS_TEST_TMPDIR
+    mkdir "$T/slow"
+    CGROUP=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts) "$BIN/step" slow "$T/slow" 20
+    SLOW=$T/slow/0/file
+}
+
+teardown() {
+    [ ! -d "${T-}/slow" ] || umount "$T/slow/0"
+}
+
+# text [OPTION]... -- COMMAND...: its report is in $T/text
+text() {
+    "$BUILD/jobio" run --stacks --output "$T/text" "$@"
+    sed -n '/^waiting code/,$p' "$T/text"
+}
+
+# folded [OPTION]... -- COMMAND...: its folded stacks are in $T/folded, all its requests in $T/spans
+folded() {
+    "$BUILD/jobio" run --stacks=folded --output "$T/folded" --trace "$T/spans" --trace-rate 1000000 \
+        --trace-max 1000000 "$@"
+    cat "$T/folded"
+}
+
+# time_of REGEX: nanoseconds of the stacks that match
+time_of() {
+    awk -v pattern="$1" '$0 ~ pattern { sum += $NF } END { printf "%.0f\n", sum }' "$T/folded"
+}
+
+# spans [NAME MOUNT]: time and number of the requests in the trace that took at least 1 ms
+spans() {
+    jq -r --arg name "${1-}" --arg mount "${2-}" '.resourceSpans[].scopeSpans[].spans[]
+        | select($name == "" or .name == $name)
+        | select(.attributes | any(.key == "jobio.mount" and ($mount == "" or .value.stringValue == $mount)))
+        | select((.endTimeUnixNano | tonumber) - (.startTimeUnixNano | tonumber) > 900000) # about: bash is exact
+        | .startTimeUnixNano + " " + .endTimeUnixNano' "$T/spans" | {
+        local start end sum=0 n=0
+        while read -r start end; do
+            ((end - start < 1000000)) || ((sum += end - start, ++n))
+        done
+        echo "$sum $n"
+    }
+}
+
+# is_exact: the stacks and the rest add up to all long calls
+is_exact() {
+    [ "$(spans | cut -d ' ' -f 1)" = "$(time_of .)" ]
+}
+
+@test "the function that waits is found, without frame pointers, and has all its time" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" culprit 100
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of ';main;(wait_in;)?culprit;') 100" ]
+    awk -v of="$(time_of ';culprit;')" -v all="$(time_of .)" 'BEGIN { exit of < 0.95 * all }'
+    # the whole way, in order
+    grep -E '^waiter;_start;(__libc_start_main;)?(__libc_start_call_main;)?main;(wait_in;)?culprit;[a-z_0-9]*pread[a-z_0-9]* [0-9]+$' "$T/folded"
+}
+
+@test "the report has the functions with their files, the innermost one first" {
+    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" culprit 100
+    grep -q '^waiting code: 1[0-9][0-9] calls of at least 1.0 ms took ' "$T/text"
+    tr -s ' \n' ' ' < "$T/text" | grep -E \
+        ' [0-9.]+ m?s (9[5-9]|100) % 100 waiter [a-z_0-9]*pread[a-z_0-9]* \(libc\.so\.6\) culprit \(waiter\) (wait_in \(waiter\) )?main \(waiter\) '
+}
+
+@test "a stack that is too deep is truncated, and that is counted" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" deep 20
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;deep;(deep;)*culprit;') 20" ]
+    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" deep 20
+    tr -s ' \n' ' ' < "$T/text" | grep -E '\(truncated, without the outer functions: (2[0-9]|3[0-9]) calls, '
+}
+
+@test "a function without unwind tables ends the stack: its frame pointer is not followed" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" opaque 20
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;opaque;culprit;') 20" ]
+    [ "$(time_of innocent)" = 0 ]
+}
+
+@test "the stacks of the dynamic linker are complete: they end at its entry point" {
+    folded -- env LD_PRELOAD="$SLOW" true # which the linker reads, but does not load
+    is_exact
+    grep -q ';_dl_start;' "$T/folded" || skip "the dynamic linker has no symbols"
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^true;_start;_dl_start;.*;open_verify[^;]*;[_a-z]*read[_a-z]* ') 1" ]
+}
+
+@test "of 150 stacks 100 are kept, and the others are summed up" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" many 2
+    is_exact
+    [ "$(spans read "$T/slow/0" | cut -d ' ' -f 2)" = 300 ]
+    [ "$(grep -c ';many_[0-9]*;culprit;' "$T/folded")" -ge 90 ] # a stack of the start may be slow, too
+    [ "$(grep -vc '^\[' "$T/folded")" = 100 ]
+    [ "$(grep -c '^\[other stacks\] ' "$T/folded")" = 1 ]
+}
+
+@test "calls beyond the limit per second are counted without a stack" {
+    folded --stacks-rate 2 -- "$BIN/waiter" "$SLOW" culprit 100
+    is_exact
+    [ "$(time_of '^.not sampled. ')" -gt "$(time_of culprit)" ]
+    [ "$(time_of culprit)" -gt 0 ]
+    text --stacks-rate 2 -- "$BIN/waiter" "$SLOW" culprit 100
+    grep -q '(no stack, because of the limit per second: ' "$T/text"
+}
+
+@test "calls that are shorter than the limit are not counted" {
+    folded --stacks-min 10s -- "$BIN/waiter" "$SLOW" culprit 10
+    [ ! -s "$T/folded" ]
+}
+
+@test "names are found when the process has ended and its program is deleted" {
+    # shellcheck disable=SC2016 # the inner shell expands them
+    folded --stacks-rate 10000 -- sh -c 'cp "$1" "$2"; "$2" "$3" culprit 30 & wait; rm "$2"' - \
+        "$BIN/waiter" "$T/copy" "$SLOW"
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^copy;_start;.*;culprit;') 30" ]
+}
+
+@test "a program that a process executed later does not give its names to the stacks of the one before" {
+    # jobio is stopped during the reads. Without address randomization both programs are at the same address.
+    # shellcheck disable=SC2016 # the inner shells expand them
+    BIN=$BIN SLOW=$SLOW THEN='kill -CONT "$RUNNER"; "$BIN/waiter" "$SLOW" culprit 10; exit' \
+        folded --stacks-rate 10000 -- sh -c 'export RUNNER="$PPID"; kill -STOP "$RUNNER"
+            setarch -R "$BIN/waiter" "$SLOW" execute 20 || kill -CONT "$RUNNER"'
+    is_exact
+    [ "$(spans read "$T/slow/0" | cut -d ' ' -f 2)" = 30 ]
+    # Of the first 20, possibly with the open.
+    [ "$(grep -c '^waiter;.process ended. [0-9]*$' "$T/folded")" = 1 ]
+    [ "$(time_of '^waiter;.process ended.')" -gt 400000000 ]
+    [ "$(grep -c '^waiter;' "$T/folded")" = "$(grep -Ec '^waiter;(.process ended. |_start;)' "$T/folded")" ]
+}
+
+@test "the options are checked before the command starts" {
+    run "$BUILD/jobio" run --stacks-min 5ms -- touch "$T/was-run"
+    [ "$status" = 2 ] && [[ $output == *"require --stacks"* ]]
+    run "$BUILD/jobio" run --stacks=tree -- touch "$T/was-run"
+    [ "$status" = 2 ] && [[ $output == *'not "tree"'* ]]
+    run "$BUILD/jobio" run --stacks --json -- touch "$T/was-run"
+    [ "$status" = 2 ] && [[ $output == *"cannot be used with --json"* ]]
+    run setpriv --reuid 65534 --clear-groups "$BUILD/jobio" run --stacks -- touch "$T/was-run"
+    [ "$status" = 125 ] && [[ $output == *"only root can record stacks"* ]]
+    [ ! -e "$T/was-run" ]
+}
+
+@test "an older kernel is refused before the command starts" {
+    run "$BUILD/jobio" run --stacks -- touch "$T/was-run"
+    [ "$status" = 125 ] && [[ $output == *"lacks bpf_task_pt_regs (Linux 5.15)"* ]]
+    [ ! -e "$T/was-run" ]
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program that waits in known functions:
+ *   waiter FILE culprit N   N reads of FILE by culprit(), and 10 times as many of this program by
+ *                           innocent()
+ *   waiter FILE deep N      N reads at the bottom of a deep recursion of deep()
+ *   waiter FILE opaque N    N reads by culprit(), called by opaque(), which has no unwind tables
+ * and whose frame pointer leads to innocent() waiter FILE execute N   N reads by culprit(); then
+ * the process executes sh -c "$THEN" waiter FILE many N      N reads by each of the functions
+ * many_100 to many_249
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FUNCTION __attribute__((noinline, noclone))
+#define DEPTH 2000
+
+static int slow, quick;
+
+static inline __attribute__((always_inline)) ssize_t read_start(int fd)
+{
+    char bytes[512];
+
+    return pread(fd, bytes, sizeof(bytes), 0);
+}
+
+/* What follows a call keeps the compiler from making a jump of it. */
+FUNCTION int culprit(void)
+{
+    return read_start(slow) > 0 ? 1 : 2;
+}
+
+FUNCTION int innocent(void)
+{
+    return read_start(quick) > 0 ? 1 : 2;
+}
+
+FUNCTION int deep(int depth)
+{
+    int below = depth ? deep(depth - 1) : culprit();
+
+    return below > 0 ? below : depth; /* no loop */
+}
+
+/* int opaque(void *frame) */
+__asm__(".text\n"
+        ".globl opaque\n"
+        ".type opaque, @function\n"
+        "opaque:\n"
+        "    push %rbp\n"
+        "    mov %rdi, %rbp\n"
+        "    call culprit\n"
+        "    pop %rbp\n"
+        "    ret\n"
+        ".size opaque, . - opaque\n");
+int opaque(const void *frame);
+
+FUNCTION int wait_in_opaque(void)
+{
+    const void *end[2] = {NULL, NULL};
+    const void *frame[2] = {end, (const char *)innocent + 1};
+
+    return opaque(frame) + (frame[0] == end);
+}
+
+/* clang-format off */
+#define MANY(n)                   \
+    FUNCTION int many_##n(void)   \
+    {                             \
+        return culprit() + n + 1; \
+    }
+#define TEN(each, n)                                                                        \
+    each(n##0) each(n##1) each(n##2) each(n##3) each(n##4) each(n##5) each(n##6) each(n##7) \
+    each(n##8) each(n##9)
+#define HUNDRED_AND_FIFTY(each)                                             \
+    TEN(each, 10) TEN(each, 11) TEN(each, 12) TEN(each, 13) TEN(each, 14)   \
+    TEN(each, 15) TEN(each, 16) TEN(each, 17) TEN(each, 18) TEN(each, 19)   \
+    TEN(each, 20) TEN(each, 21) TEN(each, 22) TEN(each, 23) TEN(each, 24)
+/* clang-format on */
+HUNDRED_AND_FIFTY(MANY)
+
+#define POINTER(n) many_##n,
+static int (*const many[])(void) = {HUNDRED_AND_FIFTY(POINTER)};
+
+static int wait_in(const char *what)
+{
+    int sum = 0;
+
+    if (!strcmp(what, "deep"))
+        return deep(DEPTH);
+    if (!strcmp(what, "opaque"))
+        return wait_in_opaque();
+    if (!strcmp(what, "many")) {
+        for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
+            sum += many[i]();
+        return sum;
+    }
+    for (int i = 0; i < 10 && !strcmp(what, "culprit"); i++)
+        sum += innocent();
+    return sum + culprit();
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc == 4 ? atoi(argv[3]) : 0, sum = 0;
+
+    slow = n ? open(argv[1], O_RDONLY) : -1;
+    quick = open("/proc/self/exe", O_RDONLY);
+    if (slow < 0 || quick < 0) {
+        fprintf(stderr, "usage: waiter FILE culprit|deep|opaque|execute|many N\n");
+        return 2;
+    }
+    for (int i = 0; i < n; i++)
+        sum += wait_in(argv[2]);
+    if (!strcmp(argv[2], "execute"))
+        return execl("/bin/sh", "sh", "-c", getenv("THEN"), NULL);
+    return sum > 0 ? 0 : 1;
+}
