@@ -29,6 +29,11 @@ __attribute__((used)) int Mpi1_Dup_fn(void)
     return 2;
 }
 
+extern int Mpi1_F08_MPI_STATUS_IGNORE_OBJ[5];
+__attribute__((used)) int Mpi1_F08_MPI_STATUS_IGNORE_OBJ[5];
+extern const char Mpi1_Version_ABI[];
+__attribute__((used)) const char Mpi1_Version_ABI[] = "14:2:2";
+
 static void replace(char *bytes, size_t size, const char *from, const char *to)
 {
     char *at = bytes;
@@ -52,6 +57,8 @@ pid_t start_with_mpi(void)
     assert_int_equal(read(self, bytes, (size_t)st.st_size), st.st_size);
     replace(bytes, (size_t)st.st_size, "Mpi1_File_write", "PMPI_File_write");
     replace(bytes, (size_t)st.st_size, "Mpi1_Dup_fn", "MPIR_Dup_fn");
+    replace(bytes, (size_t)st.st_size, "Mpi1_F08_MPI_STATUS", "MPIR_F08_MPI_STATUS");
+    replace(bytes, (size_t)st.st_size, "Mpi1_Version_ABI", "MPII_Version_ABI");
     assert_int_equal(write(file, bytes, (size_t)st.st_size), st.st_size);
     mapped = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
