@@ -17,22 +17,6 @@
 #define GRACE_TRIES 10
 #define GRACE_TRY_US 10000
 
-struct ending {
-    struct run *run;
-    struct request *request;
-    uint64_t end_ns; /* of the command */
-    size_t survivors;
-    unsigned tries;
-    sd_event_source *timer;
-};
-
-static void ending_free(struct ending *ending)
-{
-    ending->run->ending = NULL;
-    sd_event_source_disable_unref(ending->timer);
-    free(ending);
-}
-
 static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
 {
     for (struct run *run = runs->list; run; run = run->next)
@@ -95,14 +79,6 @@ static void ending_answer(struct ending *ending)
     ending_free(ending);
     run_stop(run);
     runs_remove(run->runs);
-}
-
-void ending_abandon(struct ending *ending)
-{
-    if (!ending)
-        return;
-    request_error(ending->request, "the run is not counted any more");
-    ending_free(ending);
 }
 
 static bool has_ended(struct ending *ending)

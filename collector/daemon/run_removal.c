@@ -10,12 +10,26 @@
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 
+void ending_free(struct ending *ending)
+{
+    ending->run->ending = NULL;
+    sd_event_source_disable_unref(ending->timer);
+    free(ending);
+}
+
+static void ending_abandon(struct ending *ending)
+{
+    request_error(ending->request, "the run is not counted any more");
+    ending_free(ending);
+}
+
 void run_leave(struct run *run)
 {
     if (run->over)
         return;
     run->over = true;
-    ending_abandon(run->ending);
+    if (run->ending)
+        ending_abandon(run->ending);
     sampler_forget(run->runs->options.sampler, run->step);
     run->watch = sd_event_source_disable_unref(run->watch);
     run->timer = sd_event_source_disable_unref(run->timer);

@@ -29,9 +29,20 @@ struct run {
     bool over;     /* not counted (any more): only its cgroup exists */
     bool in_maps;  /* over, but its counters are still in the maps */
     int process;
-    pid_t client; /* that requests the account; 0: none */
-    struct ending *ending;
+    pid_t client;          /* that requests the account; 0: none */
+    struct ending *ending; /* owned; NULL: the account was not requested */
     sd_event_source *watch, *timer;
+};
+
+/* The request for the account of a run, while processes that end together with its command may
+ * still run. */
+struct ending {
+    struct run *run;
+    struct request *request;
+    uint64_t end_ns; /* of the command */
+    size_t survivors;
+    unsigned tries;
+    sd_event_source *timer;
 };
 
 struct runs {
@@ -69,16 +80,11 @@ void run_file_remove(const struct run *run);
  * -EINVAL if it is not the file of a run. */
 int run_file_read(int dir, const char *name, struct run *run, pid_t *pid);
 
-/* run_end.c */
-
-/* The request for the account of a run, while processes that end together with its command may
- * still run. */
-struct ending;
-/* Answer it with an error. Accepts NULL. */
-void ending_abandon(struct ending *ending);
-
 /* run_removal.c: the removal of runs that have ended. */
 
+/* The account is given: forget the request for it. Otherwise run_leave() answers it with an error.
+ */
+void ending_free(struct ending *ending);
 /* Stop counting. The counters and the cgroup stay until runs_remove(). */
 void run_stop(struct run *run);
 /* The same, but the next process continues to count it. */
