@@ -501,6 +501,14 @@ int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, stru
     return r;
 }
 
+void sampler_set_end(struct sampler *sampler, uint32_t step, uint64_t end_ns)
+{
+    struct followed *f = followed_find(sampler, step);
+
+    if (f)
+        f->end_ns = end_ns;
+}
+
 int sampler_seal(struct sampler *sampler, uint32_t step, uint64_t idle_since_ns)
 {
     struct followed *f = followed_find(sampler, step);
@@ -547,14 +555,18 @@ int sampler_account(const struct sampler *sampler, uint32_t step, struct step_ac
     const struct followed *f = followed_find(sampler, step);
     struct completeness completeness = {0};
     struct io_mounts mounts = {0};
+    uint64_t end_ns;
 
     if (!f)
         return -ENOENT;
+    end_ns = f->read_ns;
     if (fill_completeness(f, &completeness) < 0 || io_mounts_copy(&f->mounts, &mounts) < 0) {
         completeness_clear(&completeness);
         return -ENOMEM;
     }
-    ret->elapsed_ns = f->read_ns > f->started_ns ? f->read_ns - f->started_ns : 0;
+    if (f->end_ns && f->end_ns < end_ns)
+        end_ns = f->end_ns;
+    ret->elapsed_ns = end_ns > f->started_ns ? end_ns - f->started_ns : 0;
     meter_fill(f->meter, &mounts, ret->elapsed_ns);
     ret->longest_wait_ns = f->last.longest_wait_ns;
     ret->completeness = completeness;

@@ -65,6 +65,9 @@ int sampler_peek(struct sampler *sampler, const uint32_t *steps, size_t n, uint6
  * reading before if that was later. Its last interval, if shorter than half the configured one, is
  * joined with the one before. */
 int sampler_finish(struct sampler *sampler, uint32_t step, uint64_t now_ns, struct error *error);
+/* Its processes ended at end_ns, which may be before the last reading: the elapsed time of the
+ * account ends there. */
+void sampler_set_end(struct sampler *sampler, uint32_t step, uint64_t end_ns);
 
 /* The same without a reading of its own, for many steps that end at once: the last reading (of all
  * steps) is the last of this one, because it was idle after idle_since_ns. -EAGAIN: the last

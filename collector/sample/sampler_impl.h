@@ -31,9 +31,9 @@ struct slices_list {
 struct followed {
     uint32_t step;
     bool finished;
-    uint64_t started_ns, read_ns;
-    uint64_t real_ns;       /* the node's clock when it started */
-    uint64_t timed_ns;      /* the reading that the time lines end at */
+    uint64_t started_ns, read_ns, end_ns; /* end_ns: 0: not set */
+    uint64_t real_ns;                     /* the node's clock when it started */
+    uint64_t timed_ns;                    /* the reading that the time lines end at */
     struct probe_step last; /* the state of the step in the maps, beside its counters */
     unsigned shards;
     struct completeness causes;              /* that are not counted in the maps */

@@ -54,7 +54,11 @@ static void test_end_before_last_reading(void **state)
     rig_must(sampler_finish(rig.sampler, a, 10 * S - 1, &rig.error));
     got = rig_account(a);
     assert_int_equal(got.elapsed_ns, 10 * S);
+    step_account_clear(&got);
+    sampler_set_end(rig.sampler, a, 2 * S);
+    got = rig_account(a);
     assert_int_equal(got.mounts.items[0].io.ops[IO_READ]->requests, 105);
+    assert_true(got.elapsed_ns == 2 * S && got.mounts.items[0].peaks[IO_READ].requests_per_s == 53);
     step_account_clear(&got);
 }
 
