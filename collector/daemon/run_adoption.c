@@ -14,8 +14,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 
-/* A descriptor of the process that sent the request. If it has ended, its parent has asked for the
- * account in vain. */
+/* A descriptor of the process that sent the request, or a negative errno. */
 static int open_client(const struct run *run, pid_t pid, struct error *error)
 {
     _close_ int fd = peer_open(pid, run->uid, error);
@@ -29,12 +28,22 @@ static int open_client(const struct run *run, pid_t pid, struct error *error)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
+/* Takes the descriptor. Without one, the process has ended while no jobiod ran: its parent may
+ * still request the account. */
+static int follow(struct run *run, pid_t pid, int process, struct error *error)
+{
+    if (process < 0)
+        return run_start_grace(run, error);
+    run->owners = peer_owners(pid);
+    return run_watch(run, process, error);
+}
+
 /* Continue to count it, from the counters that are still in the maps. */
 static int resume(struct run *run, pid_t pid, struct error *error)
 {
     const struct runs_options *o = &run->runs->options;
-    _close_ int fd = open_client(run, pid, error);
-    int r = fd < 0 ? fd : hierarchy_check(o->hierarchy, 2, run->leaf.path, run->leaf.id, error);
+    _close_ int fd = open_client(run, pid, NULL);
+    int r = hierarchy_check(o->hierarchy, 2, run->leaf.path, run->leaf.id, error);
 
     if (r == 0 && !probe_has(o->probe, run->leaf.id, 2))
         r = error_set(error, -ENOENT, "its counters are gone");
@@ -45,8 +54,7 @@ static int resume(struct run *run, pid_t pid, struct error *error)
     if (r < 0)
         return r;
     run->over = false;
-    run->owners = peer_owners(pid);
-    r = run_watch(run, TAKE_FD(fd), error);
+    r = follow(run, pid, TAKE_FD(fd), error);
     if (r < 0)
         run_stop(run);
     return r;

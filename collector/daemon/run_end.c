@@ -37,6 +37,7 @@ static int fill_step(const struct ending *ending, struct step_account *step, str
     run->client = 0;
     if (!r && ending->survivors)
         r = sampler_mark_incomplete(sampler, run->step, "still-running", ending->survivors, 0);
+    sampler_set_end(sampler, run->step, ending->end_ns);
     return r < 0 ? r : sampler_account(sampler, run->step, step);
 }
 
@@ -100,7 +101,15 @@ static int on_try(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-static int ending_create(struct run *run, struct request *request)
+/* ago_ns: reported by a user, but it only concerns the user's own run. */
+static uint64_t end_of_command(const struct run *run, uint64_t ago_ns)
+{
+    uint64_t now = clock_ns(CLOCK_BOOTTIME);
+
+    return now - run->start_boot_ns < ago_ns ? run->start_boot_ns : now - ago_ns;
+}
+
+static int ending_create(struct run *run, struct request *request, uint64_t ago_ns)
 {
     struct ending *ending = calloc(1, sizeof(*ending));
 
@@ -108,7 +117,7 @@ static int ending_create(struct run *run, struct request *request)
         return -ENOMEM;
     ending->run = run;
     ending->request = request;
-    ending->end_ns = clock_ns(CLOCK_BOOTTIME);
+    ending->end_ns = end_of_command(run, ago_ns);
     run->ending = ending;
     if (has_ended(ending) ||
         sd_event_add_time_relative(run->runs->loop, &ending->timer, CLOCK_MONOTONIC, GRACE_TRY_US,
@@ -121,15 +130,16 @@ void runs_end(struct runs *runs, struct request *request, const struct message *
 {
     struct error error;
     struct run *run;
-    uint64_t number;
+    uint64_t number, ago_ns;
 
-    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0) {
+    if (message_get_u64(m, "RUN", UINT64_MAX, 0, &number, &error) < 0 ||
+        message_get_u64(m, "ENDED_AGO", UINT64_MAX, 0, &ago_ns, &error) < 0) {
         request_error(request, "%s", error.text);
         return;
     }
     run = run_find(runs, number, request_uid(request));
     if (!run)
         request_error(request, "there is no run %" PRIu64 " (was jobiod restarted?)", number);
-    else if (ending_create(run, request) < 0)
+    else if (ending_create(run, request, ago_ns) < 0)
         request_error(request, "no memory for the account of the run");
 }

@@ -18,7 +18,8 @@
 #define RUNS_USERS 224 /* the others are reserved for root */
 /* By subordinate uids of one user. */
 #define RUNS_AN_OWNER 64
-/* After the counted process has ended, its parent has this long to request the account. */
+/* After the counted process has ended, or the next jobiod has started if that is later, its parent
+ * has this long to request the account. */
 #define GRACE_US (60 * US_PER_S)
 /* Between two checks whether a process has ended that cannot be polled. */
 #define CHECK_US US_PER_S
@@ -119,14 +120,21 @@ static int on_grace_end(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
+int run_start_grace(struct run *run, struct error *error)
+{
+    int r = sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
+                                       US_PER_S, on_grace_end, run);
+
+    return r < 0 ? error_errno(error, r, "cannot wait for the request for the account") : 0;
+}
+
 static int on_client_exit(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct run *run = arg;
 
     (void)source, (void)fd, (void)events;
     run->watch = sd_event_source_disable_unref(run->watch);
-    (void)sd_event_add_time_relative(run->runs->loop, &run->timer, CLOCK_MONOTONIC, GRACE_US,
-                                     US_PER_S, on_grace_end, run);
+    (void)run_start_grace(run, NULL);
     return 0;
 }
 

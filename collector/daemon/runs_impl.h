@@ -66,6 +66,8 @@ bool run_has_path(const struct run *run, const char *path);
 /* Takes the descriptor of the process that sent the request. When it has ended, the account can be
  * requested for another minute; then the run ends. */
 int run_watch(struct run *run, int process, struct error *error);
+/* The same for a process that has ended already. */
+int run_start_grace(struct run *run, struct error *error);
 
 /* run_files.c: a file for each run, named by its number. */
 

@@ -70,8 +70,8 @@ int peer_open(pid_t pid, uid_t uid, struct error *error)
     int fds[2];
 
     (void)pid, (void)uid, (void)error;
-    if (fakes.peers_are_others)
-        return -EPERM;
+    if (fakes.peers_are_others || fakes.peers_are_gone)
+        return fakes.peers_are_gone ? -ESRCH : -EPERM;
     assert_int_equal(pipe(fds), 0);
     close(fds[0]);
     return fds[1];
@@ -263,6 +263,7 @@ void request_end(struct request *request)
     assert_non_null(m);
     message_init(m, "run-end");
     assert_int_equal(message_put_u64(m, "RUN", request->run), 0);
+    assert_int_equal(message_put_u64(m, "ENDED_AGO", request->ago_ns), 0);
     request->answers = 0;
     runs_end(fakes.runs, request, m);
     free(m);

@@ -26,6 +26,7 @@ struct request {
     pid_t pid;
     unsigned answers;
     uint64_t run;       /* the answer to run-begin */
+    uint64_t ago_ns;    /* the end of the command, at the request for the account */
     bool is_incomplete; /* the account */
     double elapsed_s;
     char error[256];
@@ -52,6 +53,7 @@ struct fakes {
     unsigned checks;       /* of their number */
     unsigned ended_by;     /* after so many checks there is none; 0: never */
     bool peers_are_others; /* processes of another user */
+    bool peers_are_gone;   /* processes that have ended */
     bool client_is_other;  /* the same, from its request for the account */
     uint32_t task;         /* the first one that sampler_tasks_f listed last */
     char paths[MOVES][96]; /* of the cgroups, by the number of the process */

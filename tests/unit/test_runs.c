@@ -218,8 +218,29 @@ static void test_next_process_continues(void **state)
     assert_int_equal(runs_count(fakes.runs), 1);
 }
 
-/* Its process has ended, so nobody can ask for the account any more. */
+/* Its process ended meanwhile. Only its user, or root, gets the account. */
 static void test_next_process_after_the_end(void **state)
+{
+    struct request request, other;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    stop_runs();
+    fakes.peers_are_gone = true;
+    start_runs();
+    fakes.peers_are_gone = false;
+    assert_int_equal(runs_count(fakes.runs), 1);
+    other = request;
+    other.uid = USER + 1;
+    request_end(&other);
+    assert_non_null(strstr(other.error, "there is no run"));
+    end_run(&request);
+    assert_int_equal(runs_count(fakes.runs), 0);
+}
+
+/* Another process has its number. */
+static void test_next_process_after_a_reuse(void **state)
 {
     struct request request;
 
@@ -229,7 +250,56 @@ static void test_next_process_after_the_end(void **state)
     stop_runs();
     strcpy(fakes.paths[10 % MOVES], "/user/elsewhere");
     start_runs();
+    assert_int_equal(runs_count(fakes.runs), 1);
+    end_run(&request);
     assert_int_equal(runs_count(fakes.runs), 0);
+}
+
+static void test_next_process_after_two_restarts(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    stop_runs();
+    fakes.peers_are_gone = true;
+    start_runs();
+    stop_runs();
+    start_runs();
+    assert_int_equal(runs_count(fakes.runs), 1);
+    end_run(&request);
+}
+
+/* The elapsed time ends with the command, although a reading came later. */
+static void test_end_of_the_command(void **state)
+{
+    struct request request;
+    uint64_t start, end, now;
+
+    (void)state;
+    start = clock_ns(CLOCK_BOOTTIME);
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    end = clock_ns(CLOCK_BOOTTIME);
+    now = end + 50 * NS_PER_MS;
+    while (clock_ns(CLOCK_BOOTTIME) < now)
+        assert_true(sd_event_run(fakes.loop, 1000) >= 0);
+    rig_must(sampler_read(rig.sampler, clock_ns(CLOCK_BOOTTIME), &rig.error));
+    /* rounded up, by the time until the request is read */
+    request.ago_ns = clock_ns(CLOCK_BOOTTIME) - end;
+    request_end(&request);
+    now = clock_ns(CLOCK_BOOTTIME);
+    assert_true(request.elapsed_s > 0);
+    assert_true(request.elapsed_s <= (double)(now - request.ago_ns - start) / NS_PER_S);
+
+    /* a lie: before the start */
+    request_start(&request, USER, 11);
+    wait_for_answer(&request);
+    rig_must(sampler_read(rig.sampler, clock_ns(CLOCK_BOOTTIME), &rig.error));
+    request.ago_ns = UINT64_MAX;
+    end_run(&request);
+    assert_true(request.elapsed_s == 0);
 }
 
 /* The counters are gone, as after a restart with maps of another layout. */
@@ -381,6 +451,9 @@ int main(void)
         TEST(test_end_with_open_requests),
         TEST(test_next_process_continues),
         TEST(test_next_process_after_the_end),
+        TEST(test_next_process_after_a_reuse),
+        TEST(test_next_process_after_two_restarts),
+        TEST(test_end_of_the_command),
         TEST(test_next_process_without_counters),
         TEST(test_account_waits_for_processes_that_end),
         TEST(test_account_does_not_wait_for_ever),
