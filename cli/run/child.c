@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* Datagrams from the new process to its parent; the end of the file means that the program runs. */
 struct news {
@@ -305,6 +306,29 @@ bool child_handle(struct child *child)
     if (!child->ended && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
         child->ended = true;
     return child->ended;
+}
+
+static bool take_interrupt(const struct child *child)
+{
+    struct signalfd_siginfo info;
+
+    while (read(child->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT ||
+            info.ssi_signo == SIGTERM)
+            return true;
+    return false;
+}
+
+bool child_wait_interrupt(const struct child *child, unsigned ms)
+{
+    uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ms * NS_PER_MS, now_ns;
+    struct pollfd p = {.fd = child->signals, .events = POLLIN};
+
+    while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < end_ns) {
+        if (poll(&p, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1) > 0 && take_interrupt(child))
+            return true;
+    }
+    return false;
 }
 
 int child_status(const struct child *child)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/run/run.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -76,6 +77,11 @@ static const char help[] =
     "\n"
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
+
+/* How long to wait for a jobiod that is being restarted when the command ends, and between two
+ * requests at most, about. */
+#define RESTART_NS (30 * NS_PER_S)
+#define RESTART_CHECK_MS 1000u
 
 struct run_options {
     bool full, json, timeline, mpi, block, no_jobiod;
@@ -208,10 +214,37 @@ static int ask_start(struct run *run, struct error *error)
     return child_create(&run->child, run->program, run->command, ask_begin, run, error);
 }
 
+/* The answers of a jobiod that is being restarted. */
+static bool may_come_back(int rc)
+{
+    return jobiod_is_absent(rc) || rc == -ECONNRESET;
+}
+
+/* The next jobiod knows the account, too. */
+static int ask_until_answer(const struct run *run, struct job_account **ret, struct error *error)
+{
+    uint64_t end_ns = clock_ns(CLOCK_BOOTTIME), ago_ns;
+    unsigned wait_ms = 0;
+    int rc;
+
+    for (;;) {
+        ago_ns = clock_ns(CLOCK_BOOTTIME) - end_ns;
+        rc = jobiod_run_end(run->cli, run->number, ago_ns, ret, error);
+        if (!may_come_back(rc) || ago_ns >= RESTART_NS)
+            return rc;
+        if (!wait_ms)
+            output_error("run: jobiod is not running, but has the counters: waiting at most 30 "
+                         "seconds for it (Ctrl-C: no report)");
+        wait_ms = !wait_ms ? 50 : wait_ms < RESTART_CHECK_MS ? 2 * wait_ms : wait_ms;
+        if (child_wait_interrupt(run->child, wait_ms))
+            return error_set(error, -EINTR, "no report: a signal ended the wait for jobiod");
+    }
+}
+
 static int ask_end(struct run *run, struct error *error)
 {
     struct job_account *job = NULL;
-    int rc = jobiod_run_end(run->cli, run->number, &job, error);
+    int rc = ask_until_answer(run, &job, error);
 
     if (rc < 0)
         return rc;
@@ -413,7 +446,7 @@ static void end_failed_start(const struct run *run)
     struct error ignored;
 
     if (run->counting == &asked && execve_failed(run) &&
-        jobiod_run_end(run->cli, run->number, &job, &ignored) == 0)
+        jobiod_run_end(run->cli, run->number, 0, &job, &ignored) == 0)
         job_account_destroy(job);
 }
 

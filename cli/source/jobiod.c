@@ -164,7 +164,7 @@ int jobiod_run_start(const struct cli *cli, const char *command, bool strict, ui
     return rc < 0 ? rc : message_get_u64(&m, "RUN", UINT64_MAX, 0, ret, error);
 }
 
-int jobiod_run_end(const struct cli *cli, uint64_t run, struct job_account **ret,
+int jobiod_run_end(const struct cli *cli, uint64_t run, uint64_t ago_ns, struct job_account **ret,
                    struct error *error)
 {
     struct json_object *document = NULL;
@@ -173,6 +173,7 @@ int jobiod_run_end(const struct cli *cli, uint64_t run, struct job_account **ret
 
     message_init(&m, "run-end");
     (void)message_put_u64(&m, "RUN", run);
+    (void)message_put_u64(&m, "ENDED_AGO", ago_ns);
     rc = jobiod_ask_json(cli, &m, RUN_MS, &document, error);
     if (rc == 0)
         rc = report_json_parse(document, ret, error);

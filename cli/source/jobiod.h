@@ -38,8 +38,9 @@ int jobiod_retire(const struct cli *cli, char **ret, struct error *error);
  * this jobiod counts nothing, or uses a backend that its settings name. */
 int jobiod_run_start(const struct cli *cli, const char *command, bool strict, uint64_t *ret,
                      struct error *error);
-/* End it. *ret is its account; free it with job_account_destroy(). */
-int jobiod_run_end(const struct cli *cli, uint64_t run, struct job_account **ret,
+/* End it, ago_ns after the end of its command. *ret is its account; free it with
+ * job_account_destroy(). */
+int jobiod_run_end(const struct cli *cli, uint64_t run, uint64_t ago_ns, struct job_account **ret,
                    struct error *error);
 
 #endif

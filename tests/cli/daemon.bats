@@ -244,22 +244,77 @@ counted_by_next() {
 
 @test "jobio run for a user: jobiod is killed meanwhile" {
     counted_by_next alice
-    # and a cgroup without a process then
-    as alice jobio run --output /tmp/alice-killed.txt -- sh -c 'cat /run/go-on' > /run/killed.out 2>&1 3>&- &
-    run_pid=$!
-    until_true 60 run_cgroup
-    jobiod_kill
-    echo > /run/go-on
-    wait $run_pid || true
-    [ -d "$left" ]
-    jobiod_start
-    # for the minute in which the account can be requested
-    [ -d "$left" ]
-    until_true 90 eval '[ ! -d "$left" ]'
 }
 
 @test "jobio run for root: jobiod is killed meanwhile" {
     counted_by_next root
+}
+
+uptime() {
+    cut -d ' ' -f 1 /proc/uptime
+}
+
+# start_and_end_without_jobiod USER: jobiod is killed while a run in $run_pid has done a part of its I/O,
+# and the command ends before there is another jobiod. In between are the uptimes $before and $after.
+start_and_end_without_jobiod() {
+    until_true 90 eval '[ -z "$(find /sys/fs/cgroup -name "jobio-run-*")" ]'
+    [ -p /run/go-on ] || mkfifo -m 666 /run/go-on
+    before=$(uptime)
+    setpriv --reuid "$1" --regid "$1" --init-groups -- jobio run --json --output "/tmp/$1-absent.json" -- sh -c \
+        "$WORK write:/dev/shm/$1-absent:5:4096; cat /run/go-on; $WORK write:/dev/shm/$1-absent:3:100; exit 7" \
+        > /run/absent.out 2>&1 3>&- &
+    run_pid=$!
+    until_true 60 run_cgroup
+    jobiod_kill
+    echo > /run/go-on
+    until_true 60 grep -q "waiting at most 30 seconds" /run/absent.out
+    after=$(uptime)
+    [ -d "$left" ]
+    ! grep -q . "$left/cgroup.procs"
+}
+
+# ended_without_jobiod USER
+ended_without_jobiod() {
+    start_and_end_without_jobiod "$1"
+    jobiod_start
+    code=0
+    wait $run_pid || code=$?
+    cat /run/absent.out
+    [ "$code" = 7 ]
+    [ "$(grep -c . /run/absent.out)" = 1 ]
+    follows job "/tmp/$1-absent.json"
+    [ "$(jq -c '[.complete, .lost, .job.exit_status,
+        (.mounts[] | select(.mount == "/dev/shm").ops.write | .bytes, .requests)]' "/tmp/$1-absent.json")" = \
+        "[true,0,7,20780,8]" ]
+    # without the time until jobiod answered; uptimes are cut off
+    jq -e ".elapsed_s > 0 and .elapsed_s <= $after - $before + 0.01" "/tmp/$1-absent.json"
+    until_true 60 eval '[ ! -d "$left" ]'
+    [ -z "$(ls /run/jobio/runs)" ]
+}
+
+@test "jobio run for a user: the command ends while no jobiod runs" {
+    ended_without_jobiod alice
+}
+
+@test "jobio run for root: the command ends while no jobiod runs" {
+    ended_without_jobiod root
+}
+
+@test "jobio run: a signal ends the wait for jobiod" {
+    start_and_end_without_jobiod alice
+    kill -INT $run_pid
+    code=0
+    wait $run_pid || code=$?
+    cat /run/absent.out
+    [ "$code" = 7 ]
+    [ "$(grep -c . /run/absent.out)" = 2 ]
+    grep -q "no report" /run/absent.out
+    [ ! -s /tmp/alice-absent.json ]
+    jobiod_start
+    # for the minute in which the account can be requested
+    [ -d "$left" ]
+    until_true 90 eval '[ ! -d "$left" ]'
+    [ -z "$(ls /run/jobio/runs)" ]
 }
 
 # root_run NAME ARGUMENT...: the account of the same program is in $BATS_TEST_TMPDIR/NAME.json. It prints who

@@ -176,6 +176,27 @@ static void handle(int signal)
     handled = signal;
 }
 
+/* After the end of the command. */
+static void test_interrupts(void **state)
+{
+    static const int interrupts[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct child *child = SHELL("exit 3");
+
+    (void)state;
+    assert_int_equal(start(child), 0);
+    while (!child_handle(child))
+        child_wait(child);
+    assert_false(child_wait_interrupt(child, 0));
+    for (size_t i = 0; i < ARRAY_SIZE(interrupts); i++) {
+        assert_int_equal(kill(getpid(), SIGUSR1), 0);
+        assert_int_equal(kill(getpid(), interrupts[i]), 0);
+        assert_true(child_wait_interrupt(child, 10000));
+    }
+    assert_int_equal(kill(getpid(), SIGUSR1), 0);
+    assert_false(child_wait_interrupt(child, 10));
+    assert_int_equal(finish(child), 3);
+}
+
 static void test_cancelled_command_can_be_replaced(void **state)
 {
     struct child *child;
@@ -284,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_signals_are_forwarded),
         cmocka_unit_test(test_signal_state_is_as_it_was),
         cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_interrupts),
         cmocka_unit_test(test_cancelled_command_can_be_replaced),
         cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_execute),
