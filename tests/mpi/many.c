@@ -7,7 +7,8 @@
 
 int PMPI_Init(void);
 int PMPI_File_close(void);
-int MPIR_Process = 1; /* a symbol of MPICH */
+int MPIR_Process = 1; /* symbols of MPICH, the second one is a status */
+int MPIR_F08_MPI_STATUS_IGNORE_OBJ[5];
 
 __attribute__((noipa)) int PMPI_Init(void)
 {
