@@ -32,6 +32,7 @@ struct mpi_account {
 #define MPI_CAUSE_RESTART "jobiod-restarted"   /* steps that ran at a start of jobiod */
 #define MPI_CAUSE_EARLY "step-before-probes"   /* steps that started before jobiod was attached */
 #define MPI_CAUSE_UNSEEN "programs-not-seen"   /* programs that were not looked at; at least */
+#define MPI_CAUSE_VANISHED "step-vanished"     /* steps whose end was not reported */
 #define MPI_CAUSE_NODE "not-counted-on-node"   /* of a job: nodes of steps; see job.h */
 #define MPI_CAUSE_LIBRARY "not-covered: "      /* prefix of a library and the reason */
 

@@ -26,6 +26,14 @@ static int add_to_sums(struct step *step)
     return r;
 }
 
+/* Best effort: without memory only a part of its account says so. */
+static void mark_vanished(struct step *step)
+{
+    (void)sampler_mark_incomplete(step->job->tracker->sampler, step->number, "step-vanished", 1, 0);
+    (void)step_mpi_vanish(step);
+    (void)step_block_vanish(step);
+}
+
 void step_end(struct step *step, enum step_state state, uint64_t at_boot_ns)
 {
     uint64_t now = clock_ns(CLOCK_BOOTTIME);
@@ -34,8 +42,7 @@ void step_end(struct step *step, enum step_state state, uint64_t at_boot_ns)
         return;
     late_tag_check(step, true);
     if (state == STEP_VANISHED)
-        (void)sampler_mark_incomplete(step->job->tracker->sampler, step->number, "step-vanished", 1,
-                                      0);
+        mark_vanished(step);
     step->phase = PHASE_ENDED;
     step->end_state = state;
     step->ended_boot_ns = at_boot_ns;

@@ -63,6 +63,11 @@ int step_block_adopt(struct step *step, const struct block_account *before)
     return mark_incomplete(step);
 }
 
+int step_block_vanish(struct step *step)
+{
+    return step->block_before || step->job->tracker->block ? mark_incomplete(step) : 0;
+}
+
 int step_block_read(const struct step *step, struct block_account **ret)
 {
     const struct block_probe *block = step->job->tracker->block;

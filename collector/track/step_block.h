@@ -15,6 +15,8 @@ int step_block_start(struct step *step, bool late);
 /* The same for a step that was tagged under an earlier jobiod; `before` is its last account, which
  * is continued, or NULL. 0 or -ENOMEM. */
 int step_block_adopt(struct step *step, const struct block_account *before);
+/* The step has disappeared, so it may have requested more. 0 or -ENOMEM. */
+int step_block_vanish(struct step *step);
 /* Read the account so far into *ret, which the caller owns; NULL: not counted. 0 or -ENOMEM. */
 int step_block_read(const struct step *step, struct block_account **ret);
 /* Its last account was read: remove the counters. */

@@ -59,6 +59,13 @@ int step_mpi_adopt(struct step *step, const struct mpi_account *before)
     return mark_incomplete(step, MPI_CAUSE_RESTART);
 }
 
+int step_mpi_vanish(struct step *step)
+{
+    return step->mpi_before || mpi_watcher_has(step->job->tracker->mpi, step->number)
+               ? mark_incomplete(step, MPI_CAUSE_VANISHED)
+               : 0;
+}
+
 int step_mpi_read(const struct step *step, struct mpi_account **ret)
 {
     struct mpi_watcher *watcher = step->job->tracker->mpi;

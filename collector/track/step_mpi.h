@@ -13,6 +13,8 @@ int step_mpi_start(struct step *step, bool late);
 /* The same for a step that was tagged under an earlier jobiod; `before` is its last account, which
  * is continued, or NULL. 0 or -ENOMEM. */
 int step_mpi_adopt(struct step *step, const struct mpi_account *before);
+/* The step has disappeared, so it may have called more. 0 or -ENOMEM. */
+int step_mpi_vanish(struct step *step);
 /* Read the account so far into *ret, which the caller owns; NULL: not counted. 0 or -ENOMEM. */
 int step_mpi_read(const struct step *step, struct mpi_account **ret);
 /* Its last account was read: remove the counters. */

@@ -126,6 +126,7 @@ static const struct {
     {MPI_CAUSE_ENDS, "", "calls whose return was not seen"},
     {MPI_CAUSE_NODE, "not counted on ", "nodes of its steps"},
     {MPI_CAUSE_RESTART, "", "steps had already started when jobiod was started or restarted"},
+    {MPI_CAUSE_VANISHED, "", "steps disappeared without reporting their end"},
     {MPI_CAUSE_EARLY, "", "steps may have called MPI-IO before it was counted"},
     {MPI_CAUSE_UNSEEN, "at least ", "programs not looked at"},
 };

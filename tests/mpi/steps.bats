@@ -131,6 +131,17 @@ is_true() {
     is_true "$T/loaded"
 }
 
+@test "the MPI-IO of a step that disappears is incomplete" {
+    start_jobiod yes
+    tag 0
+    call 0 mpich 2
+    await steps_are running 0 # it has no process for 5 s
+    call 0 mpich 2            # not counted
+    job "$T/ended"
+    jq -e '.mpi.calls.open.calls > 0 and (.mpi.complete | not)' "$T/ended"
+    jq -e '.mpi.incomplete == [{cause: "step-vanished", count: 1}]' "$T/ended"
+}
+
 @test "without the setting, only jobs that want it are counted, and the first one is incomplete" {
     start_jobiod asked
     tag 0
