@@ -18,7 +18,10 @@ static bool remove_run(struct hierarchy *hierarchy, int dir, const char *name)
     struct run run = {0};
     pid_t pid;
 
-    if (run_file_read(dir, name, &run, &pid) < 0 || hierarchy_remove(hierarchy, run.leaf.path) < 0)
+    int r = run_file_read(dir, name, &run, &pid);
+
+    free(run.missed);
+    if (r < 0 || hierarchy_remove(hierarchy, run.leaf.path) < 0)
         return false;
     (void)unlinkat(dir, name, 0);
     return true;

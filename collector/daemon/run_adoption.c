@@ -12,6 +12,7 @@
 #include "collector/probe/probe.h"
 #include "collector/sample/sampler.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 
 /* A descriptor of the process that sent the request, or a negative errno. */
@@ -28,14 +29,31 @@ static int open_client(const struct run *run, pid_t pid, struct error *error)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Takes the descriptor. Without one, the process has ended while no jobiod ran: its parent may
- * still request the account. */
+/* Takes the descriptor. Without one, the process has ended while no jobiod ran, or it is not known
+ * any more by its user or cgroup: its parent may still request the account. */
 static int follow(struct run *run, pid_t pid, int process, struct error *error)
 {
-    if (process < 0)
+    if (process < 0) {
+        run->orphaned_ns = clock_ns(CLOCK_BOOTTIME);
+        run->orphans = hierarchy_processes(run->runs->options.hierarchy, run->leaf.path);
         return run_start_grace(run, error);
+    }
     run->owners = peer_owners(pid);
     return run_watch(run, process, error);
+}
+
+/* With what was missed between its start and the start of this process. */
+static int add_to_sampler(struct run *run, struct error *error)
+{
+    struct sampler *sampler = run->runs->options.sampler;
+    const char *none = "missed:"; /* so all that was missed since the programs were attached */
+    int r = sampler_resume_missed(sampler, run->missed ? run->missed : none);
+
+    if (r < 0)
+        return error_errno(error, r, "cannot continue to count it");
+    r = sampler_add(sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
+    (void)sampler_resume_missed(sampler, NULL);
+    return r;
 }
 
 /* Continue to count it, from the counters that are still in the maps. */
@@ -50,7 +68,7 @@ static int resume(struct run *run, pid_t pid, struct error *error)
     if (r == 0)
         r = probe_add(o->probe, run->leaf.id, run->leaf.level, 2, &run->step, error);
     if (r == 0)
-        r = sampler_add(o->sampler, run->step, run->start_boot_ns, run->start_ns, NULL, error);
+        r = add_to_sampler(run, error);
     if (r < 0)
         return r;
     run->over = false;

@@ -25,18 +25,29 @@ static struct run *run_find(struct runs *runs, uint64_t number, uid_t uid)
     return NULL;
 }
 
+/* The number of processes that outlived the command. */
+static size_t count_survivors(const struct ending *ending)
+{
+    const struct run *run = ending->run;
+
+    return ending->end_ns < run->orphaned_ns && run->orphans > ending->survivors
+               ? run->orphans
+               : ending->survivors;
+}
+
 static int fill_step(const struct ending *ending, struct step_account *step, struct error *error)
 {
     struct run *run = ending->run;
     struct sampler *sampler = run->runs->options.sampler;
     _close_ int client = peer_open(request_pid(ending->request), run->uid, NULL);
+    size_t survivors = count_survivors(ending);
     int r;
 
     run->client = client < 0 ? 0 : request_pid(ending->request);
     r = sampler_finish(sampler, run->step, ending->end_ns, error);
     run->client = 0;
-    if (!r && ending->survivors)
-        r = sampler_mark_incomplete(sampler, run->step, "still-running", ending->survivors, 0);
+    if (!r && survivors)
+        r = sampler_mark_incomplete(sampler, run->step, "still-running", survivors, 0);
     sampler_set_end(sampler, run->step, ending->end_ns);
     return r < 0 ? r : sampler_account(sampler, run->step, step);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/daemon/runs_impl.h"
+#include "collector/sample/sampler.h"
 #include "common/cleanup.h"
 #include "common/message.h"
 #include "common/numbers.h"
@@ -35,6 +36,7 @@ static const char *file_name(const struct run *run, char buf[32])
 void run_file_write(const struct run *run, pid_t pid)
 {
     _free_ struct message *m = malloc(sizeof(*m));
+    _free_ char *missed = sampler_missed(run->runs->options.sampler);
     _close_ int fd = -1;
     char name[32];
 
@@ -48,6 +50,8 @@ void run_file_write(const struct run *run, pid_t pid)
     (void)message_put_u64(m, "PID", (uint64_t)pid);
     (void)message_put_u64(m, "STARTED_AT", run->start_ns);
     (void)message_put_u64(m, "STARTED_BOOT", run->start_boot_ns);
+    if (missed)
+        (void)message_put(m, "MISSED", missed);
     fd =
         openat(run->runs->dir, file_name(run, name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && write(fd, m->data, m->size) != (ssize_t)m->size)
@@ -96,6 +100,8 @@ static int take_fields(struct run *run, const struct message *m, pid_t *pid)
     *pid = (pid_t)fields[3].value;
     run->start_ns = fields[4].value;
     run->start_boot_ns = fields[5].value;
+    if (message_get(m, "MISSED"))
+        run->missed = strdup(message_get(m, "MISSED"));
     return 0;
 }
 

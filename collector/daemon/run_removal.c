@@ -50,6 +50,7 @@ void run_free(struct run *run)
     while (*at != run)
         at = &(*at)->next;
     *at = run->next;
+    free(run->missed);
     free(run);
 }
 

@@ -113,8 +113,14 @@ static int count(struct run *run, struct error *error)
 static int on_grace_end(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct run *run = arg;
+    struct hierarchy *hierarchy = run->runs->options.hierarchy;
 
-    (void)source, (void)usec;
+    (void)usec;
+    /* The processes of an orphan may be its command. */
+    if (run->orphaned_ns && hierarchy_processes(hierarchy, run->leaf.path) &&
+        sd_event_source_set_time_relative(source, GRACE_US) >= 0 &&
+        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) >= 0)
+        return 0;
     run_stop(run);
     runs_remove(run->runs);
     return 0;

@@ -25,6 +25,11 @@ struct run {
     uint32_t step;
     uint64_t start_ns, start_boot_ns;
     struct hierarchy_leaf leaf;
+    char *missed; /* owned; sampler_missed() at its start; NULL: unknown */
+    /* Adopted when the process that sent the request had ended: when (CLOCK_BOOTTIME), and the
+     * number of processes in its cgroup then. */
+    uint64_t orphaned_ns;
+    size_t orphans;
     bool starting; /* the thread has it */
     bool over;     /* not counted (any more): only its cgroup exists */
     bool in_maps;  /* over, but its counters are still in the maps */
@@ -78,8 +83,8 @@ int run_files_open(const char *runtime_dir);
 void run_file_write(const struct run *run, pid_t pid);
 void run_file_remove(const struct run *run);
 /* Read the file `name`: the number and the cgroup of the run and, if the file is complete, its
- * other fields and the process that sent the request; otherwise *pid is 0. Returns 0, -ENOMEM, or
- * -EINVAL if it is not the file of a run. */
+ * other fields, which the caller frees, and the process that sent the request; otherwise *pid is 0.
+ * Returns 0, -ENOMEM, or -EINVAL if it is not the file of a run. */
 int run_file_read(int dir, const char *name, struct run *run, pid_t *pid);
 
 /* run_removal.c: the removal of runs that have ended. */

@@ -50,7 +50,7 @@ void request_text(struct request *request, char *text, bool cut)
 
     (void)cut;
     request->answers++;
-    request->is_incomplete = strstr(text, "still-running");
+    request->is_incomplete = strstr(text, "still-running") || strstr(text, "recursion-missed");
     field = strstr(text, "\"elapsed_s\":");
     assert_non_null(field);
     request->elapsed_s = strtod(field + strlen("\"elapsed_s\":"), NULL);

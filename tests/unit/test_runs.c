@@ -4,6 +4,8 @@
 #include "tests/unit/runs_rig.h"
 
 #include "collector/cgroup/peer.h"
+#include "collector/daemon/runs_impl.h"
+#include "collector/sample/sampler.h"
 #include "common/clock.h"
 #include "tests/unit/sampler_rig.h"
 
@@ -271,6 +273,85 @@ static void test_next_process_after_two_restarts(void **state)
     end_run(&request);
 }
 
+/* What the programs missed while an earlier process counted. */
+static void test_next_process_knows_what_was_missed(void **state)
+{
+    struct request request;
+
+    (void)state;
+    request_start(&request, USER, 10);
+    wait_for_answer(&request);
+    fake_probe_hook(rig.probe, 0)->missed += 40;
+    rig_must(sampler_read(rig.sampler, clock_ns(CLOCK_BOOTTIME), &rig.error));
+    stop_runs();
+    start_runs();
+    end_run(&request);
+    assert_true(request.is_incomplete);
+
+    request_start(&request, USER, 11); /* nothing was missed since its start */
+    wait_for_answer(&request);
+    stop_runs();
+    start_runs();
+    end_run(&request);
+    assert_false(request.is_incomplete);
+}
+
+/* Start a run, whose process has ended when the next one adopts it with two other processes.
+ * Returns the time of the adoption, or a bit before. */
+static uint64_t leave_an_orphan(struct request *request, pid_t pid)
+{
+    uint64_t now;
+
+    request_start(request, USER, pid);
+    wait_for_answer(request);
+    stop_runs();
+    now = clock_ns(CLOCK_BOOTTIME);
+    fakes.peers_are_gone = true;
+    fakes.processes = 2;
+    start_runs();
+    fakes.peers_are_gone = false;
+    return now;
+}
+
+/* Processes that outlived the command have ended when the account is requested. */
+static void test_next_process_knows_survivors(void **state)
+{
+    struct request request;
+    uint64_t adopted = leave_an_orphan(&request, 10);
+
+    (void)state;
+    fakes.processes = 0;
+    request.ago_ns = clock_ns(CLOCK_BOOTTIME) - adopted;
+    end_run(&request);
+    assert_true(request.is_incomplete);
+
+    (void)leave_an_orphan(&request, 11); /* one of them was the command, as another user */
+    fakes.processes = 0;
+    end_run(&request);
+    assert_false(request.is_incomplete);
+}
+
+static void end_grace(void)
+{
+    struct run *run = fakes.runs->list;
+
+    assert_true(sd_event_source_set_time(run->timer, 0) >= 0);
+    assert_true(sd_event_run(fakes.loop, 10 * US_PER_S) > 0);
+}
+
+static void test_orphan_is_counted_as_long_as_it_has_processes(void **state)
+{
+    struct request request;
+
+    (void)state;
+    (void)leave_an_orphan(&request, 10);
+    end_grace();
+    assert_int_equal(runs_count(fakes.runs), 1);
+    fakes.processes = 0;
+    end_grace();
+    assert_int_equal(runs_count(fakes.runs), 0);
+}
+
 /* The elapsed time ends with the command, although a reading came later. */
 static void test_end_of_the_command(void **state)
 {
@@ -453,6 +534,9 @@ int main(void)
         TEST(test_next_process_after_the_end),
         TEST(test_next_process_after_a_reuse),
         TEST(test_next_process_after_two_restarts),
+        TEST(test_next_process_knows_what_was_missed),
+        TEST(test_next_process_knows_survivors),
+        TEST(test_orphan_is_counted_as_long_as_it_has_processes),
         TEST(test_end_of_the_command),
         TEST(test_next_process_without_counters),
         TEST(test_account_waits_for_processes_that_end),
