@@ -214,10 +214,10 @@ static int ask_start(struct run *run, struct error *error)
     return child_create(&run->child, run->program, run->command, ask_begin, run, error);
 }
 
-/* The answers of a jobiod that is being restarted. */
+/* The answers of a jobiod that is being restarted, or will be because it hangs. */
 static bool may_come_back(int rc)
 {
-    return jobiod_is_absent(rc) || rc == -ECONNRESET;
+    return jobiod_is_absent(rc) || rc == -ECONNRESET || rc == -ETIMEDOUT;
 }
 
 /* The next jobiod knows the account, too. */
@@ -233,7 +233,7 @@ static int ask_until_answer(const struct run *run, struct job_account **ret, str
         if (!may_come_back(rc) || ago_ns >= RESTART_NS)
             return rc;
         if (!wait_ms)
-            output_error("run: jobiod is not running, but has the counters: waiting at most 30 "
+            output_error("run: jobiod does not answer, but has the counters: waiting at most 30 "
                          "seconds for it (Ctrl-C: no report)");
         wait_ms = !wait_ms ? 50 : wait_ms < RESTART_CHECK_MS ? 2 * wait_ms : wait_ms;
         if (child_wait_interrupt(run->child, wait_ms))
