@@ -144,3 +144,13 @@ void block_account_destroy(struct block_account *account)
         block_account_clear(account);
     free(account);
 }
+
+int block_account_continue(struct block_account **to, const struct block_account *before)
+{
+    bool at_most = (*to && (*to)->shared_at_most) || (before && before->shared_at_most);
+    int r = block_account_add(to, false, before, false);
+
+    if (r == 0 && *to)
+        (*to)->shared_at_most = at_most;
+    return r;
+}

@@ -57,6 +57,9 @@ const struct block_device *block_account_find(const struct block_account *accoun
  * mounts). 0 or -ENOMEM. */
 int block_account_add(struct block_account **to, bool to_has_requests,
                       const struct block_account *from, bool from_has_requests);
+/* Add the earlier part of the same step: requests of kernel threads in both are different ones.
+ * `before` may be NULL. 0 or -ENOMEM. */
+int block_account_continue(struct block_account **to, const struct block_account *before);
 void block_account_clear(struct block_account *account);
 void block_account_destroy(struct block_account *account); /* frees the struct; NULL is fine */
 

@@ -81,7 +81,7 @@ int step_block_read(const struct step *step, struct block_account **ret)
         if (block_probe_read(block, step->number, account, NULL) < 0)
             account->incomplete = true;
     }
-    r = block_account_add(&account, false, step->block_before, false);
+    r = block_account_continue(&account, step->block_before);
     if (r == 0)
         *ret = TAKE_PTR(account);
     return r;

@@ -86,6 +86,16 @@ static void test_sums(void **state)
     assert_int_equal(sum->items[0].own[BLOCK_WRITE].errors, 2);
     assert_int_equal(sum->items[0].shared[BLOCK_WRITE].requests, 6);
     assert_int_equal(sum->items[1].own[BLOCK_READ].latency_log2[14], 15);
+    sum->shared_at_most = false;
+    assert_int_equal(block_account_continue(&sum, NULL), 0);
+    assert_int_equal(block_account_continue(&sum, b), 0);
+    assert_false(sum->shared_at_most);
+    assert_int_equal(sum->items[0].own[BLOCK_WRITE].requests, 40);
+    b->shared_at_most = true;
+    assert_int_equal(block_account_continue(&sum, b), 0);
+    assert_true(sum->shared_at_most);
+    block_counter_subtract(&sum->items[1].own[BLOCK_READ], &b->items[1].own[BLOCK_READ]);
+    block_counter_subtract(&sum->items[1].own[BLOCK_READ], &b->items[1].own[BLOCK_READ]);
     block_counter_subtract(&sum->items[1].own[BLOCK_READ], &a->items[1].own[BLOCK_READ]);
     assert_memory_equal(&sum->items[1].own[BLOCK_READ], &b->items[1].own[BLOCK_READ],
                         sizeof(struct block_counter));
