@@ -272,8 +272,10 @@ static int note_stranger(const void *key, const void *value, void *arg)
     struct strangers *strangers = arg;
 
     (void)value;
-    if (step != BLOCK_BY_KERNEL && strangers->n < ARRAY_SIZE(strangers->steps) &&
-        !find_step(strangers->block, step))
+    /* A number of a disk that is gone may be given to another one: a step that begins later must
+     * not find its name. */
+    if ((step != BLOCK_BY_KERNEL || !strangers->block->steps) &&
+        strangers->n < ARRAY_SIZE(strangers->steps) && !find_step(strangers->block, step))
         strangers->steps[strangers->n++] = step;
     return 0;
 }

@@ -21,7 +21,8 @@ void block_probe_destroy(struct block_probe *block); /* NULL is fine */
 int block_probe_add(struct block_probe *block, uint32_t step, struct error *error);
 /* Forget the step and remove its counters. */
 void block_probe_remove(struct block_probe *block, uint32_t step);
-/* Remove the counters of cgroups in the maps of the probe that were not added. */
+/* Remove the counters of cgroups in the maps of the probe that were not added; if there is no step,
+ * those of kernel threads, too. */
 void block_probe_sweep(struct block_probe *block);
 
 /* Read the account of a step into the empty *ret. A step that was not added is incomplete. */
