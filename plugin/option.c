@@ -81,7 +81,7 @@ void option_register(spank_t spank)
 
     static struct spank_option trace_option = {
         .name = (char *)TRACE_OPTION,
-        .arginfo = (char *)"[ops|mpi][,paths]",
+        .arginfo = (char *)"ops|mpi[,paths]",
         .usage = (char *)"also record the slowest I/O requests of the job as a trace; mpi: only "
                          "its calls of MPI-IO; paths: with the paths of files that are opened",
         .has_arg = 2, /* optional */
