@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "collector/mpi/library.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -38,16 +39,25 @@ static const char *const own_texts[] = {"MPIR_CVAR_", "ompi_"};
 /* The library of the standard ABI of MPI 5 has the functions, but other types. */
 #define STANDARD_ABI "libmpi_abi"
 
+/* The byte order of programs for this machine. */
+#define BYTE_ORDER_HERE (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+
 /* Where Open MPI has the size of a type (bpf/mpi.bpf.h). */
 #define OPEN_MPI_SIZE_OFFSET 24
 
-/* The symbols of the largest libraries of MPI need 10 MiB. Larger files may be an attack on the
- * memory of this process. */
-#define SECTION_MAX (UINT64_C(256) << 20)
+/* Users make these files, so the memory and the time that a file takes are limited. BYTES_MAX is
+ * for all parts of a file together; a part that is used twice counts twice. Programs that have
+ * Debian's MPICH linked statically need 2 MiB and 27,000 symbols. */
+#define BYTES_MAX (UINT64_C(256) << 20)
+#define SYMBOLS_MAX (UINT64_C(4) << 20)
+#define NAME_BYTES 256 /* longer names are not looked at */
+#define TOO_LARGE "it is too large to look for MPI in it"
 
 struct library {
     int fd;
-    uint64_t size; /* of the file */
+    uint64_t size;         /* of the file */
+    uint64_t bytes_left;   /* of BYTES_MAX */
+    uint64_t symbols_left; /* of SYMBOLS_MAX */
     Elf *elf;
     uint64_t functions[MPI_FUNCTION_COUNT], aliases[MPI_FUNCTION_COUNT]; /* addresses; 0: none */
     uint64_t open_mpi_type, mpich_abi;
@@ -58,20 +68,49 @@ struct library {
     bool mpich_name; /* it is named like libraries of MPICH's ABI */
     bool stripped;   /* it has no symbols but those of shared libraries */
     bool linkable;   /* a section has the symbols of the dynamic loader */
-    bool huge;       /* a section was not read, because of its size */
+    bool huge;       /* a part of it was not read, because of a limit */
 };
 
-/* Returns NULL if the section, or the one with its names, is too large. */
+/* Returns whether n more may be looked at. */
+static bool take(struct library *library, uint64_t *left, uint64_t n)
+{
+    if (n > *left) {
+        library->huge = true;
+        return false;
+    }
+    *left -= n;
+    return true;
+}
+
+/* Returns NULL if it cannot be read, or is too large. */
 static Elf_Data *get_data(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
-    GElf_Shdr strings;
-    bool huge =
-        header->sh_size > SECTION_MAX ||
-        (header->sh_link && gelf_getshdr(elf_getscn(library->elf, header->sh_link), &strings) &&
-         strings.sh_size > SECTION_MAX);
+    return take(library, &library->bytes_left, header->sh_size) ? elf_getdata(section, NULL) : NULL;
+}
 
-    library->huge |= huge;
-    return huge ? NULL : elf_getdata(section, NULL);
+/* Returns the strings that a section names, or NULL. */
+static Elf_Data *get_strings(struct library *library, const GElf_Shdr *header)
+{
+    Elf_Scn *section = elf_getscn(library->elf, header->sh_link);
+    GElf_Shdr strings;
+
+    if (!gelf_getshdr(section, &strings) || strings.sh_type != SHT_STRTAB)
+        return NULL;
+    return get_data(library, section, &strings);
+}
+
+/* Returns NULL if there is no such name. elf_strptr() would search all strings for the end of the
+ * last one, and decompress them. `strings` may be NULL. */
+static const char *get_name(const Elf_Data *strings, uint64_t at)
+{
+    const char *name;
+    size_t n;
+
+    if (!strings || !strings->d_buf || at >= strings->d_size)
+        return NULL;
+    name = (const char *)strings->d_buf + at;
+    n = strings->d_size - at;
+    return memchr(name, '\0', n < NAME_BYTES ? n : NAME_BYTES) ? name : NULL;
 }
 
 static bool is_symbol_table(const GElf_Shdr *header)
@@ -115,14 +154,16 @@ static void add_symbol(struct library *library, const char *name, const GElf_Sym
 
 static void read_symbols(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
-    Elf_Data *data = get_data(library, section, header);
+    Elf_Data *data = get_data(library, section, header), *strings = get_strings(library, header);
     GElf_Sym symbol;
 
     library->linkable |=
         data && header->sh_type == SHT_DYNSYM && header->sh_offset == library->loader_symbols;
     for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
-        const char *name = elf_strptr(library->elf, header->sh_link, symbol.st_name);
+        const char *name = get_name(strings, symbol.st_name);
 
+        if (!take(library, &library->symbols_left, 1))
+            break;
         if (name)
             add_symbol(library, name, &symbol);
     }
@@ -137,13 +178,11 @@ static bool ends_with(const char *text, const char *suffix)
 
 static void read_name(struct library *library, Elf_Scn *section, const GElf_Shdr *header)
 {
-    Elf_Data *data = get_data(library, section, header);
+    Elf_Data *data = get_data(library, section, header), *strings = get_strings(library, header);
     GElf_Dyn entry;
 
     for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
-        const char *name = entry.d_tag == DT_SONAME
-                               ? elf_strptr(library->elf, header->sh_link, entry.d_un.d_val)
-                               : NULL;
+        const char *name = entry.d_tag == DT_SONAME ? get_name(strings, entry.d_un.d_val) : NULL;
 
         if (!name)
             continue;
@@ -169,14 +208,16 @@ static uint64_t file_offset(const struct library *library, uint64_t address, uin
     return at < library->size ? at : 0;
 }
 
-/* Returns the contents of a segment in the file, or NULL. */
-static Elf_Data *get_segment(const struct library *library, const GElf_Phdr *segment, Elf_Type type)
+/* Returns NULL if it cannot be read, or is too large. */
+static Elf_Data *get_segment(struct library *library, const GElf_Phdr *segment, Elf_Type type)
 {
+    if (!take(library, &library->bytes_left, segment->p_filesz))
+        return NULL;
     return elf_getdata_rawchunk(library->elf, (int64_t)segment->p_offset, segment->p_filesz, type);
 }
 
 /* Of the first dynamic segment. */
-static uint64_t find_loader_symbols(const struct library *library)
+static uint64_t find_loader_symbols(struct library *library)
 {
     size_t n = 0, i = 0;
     GElf_Phdr segment = {0};
@@ -186,7 +227,7 @@ static uint64_t find_loader_symbols(const struct library *library)
     (void)elf_getphdrnum(library->elf, &n);
     while (i < n && gelf_getphdr(library->elf, (int)i, &segment) && segment.p_type != PT_DYNAMIC)
         i++;
-    if (segment.p_type == PT_DYNAMIC && segment.p_filesz <= SECTION_MAX)
+    if (segment.p_type == PT_DYNAMIC)
         data = get_segment(library, &segment, ELF_T_DYN);
     for (int j = 0; data && gelf_getdyn(data, j, &entry) && entry.d_tag != DT_NULL; j++)
         if (entry.d_tag == DT_SYMTAB)
@@ -308,13 +349,16 @@ static bool has_one(const Elf_Data *data, const char *const *texts, size_t n)
     return false;
 }
 
-/* `data` may be NULL. */
-static void find_texts(struct texts *texts, const Elf_Data *data)
+/* Returns whether both are found. `data` may be NULL. */
+static bool find_texts(struct texts *texts, const Elf_Data *data)
 {
-    if (!data || !data->d_buf)
-        return;
-    texts->function |= has_one(data, function_texts, ARRAY_SIZE(function_texts));
-    texts->own |= has_one(data, own_texts, ARRAY_SIZE(own_texts));
+    bool readable = data && data->d_buf;
+
+    if (readable && !texts->function)
+        texts->function = has_one(data, function_texts, ARRAY_SIZE(function_texts));
+    if (readable && !texts->own)
+        texts->own = has_one(data, own_texts, ARRAY_SIZE(own_texts));
+    return texts->function && texts->own;
 }
 
 /* Returns whether it is an executable that has MPI linked statically, of which only texts are left.
@@ -330,32 +374,26 @@ static bool has_hidden_functions(struct library *library)
         GElf_Shdr header;
 
         if (gelf_getshdr(section, &header) && header.sh_type == SHT_PROGBITS &&
-            (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == SHF_ALLOC)
-            find_texts(&texts, get_data(library, section, &header));
+            (header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == SHF_ALLOC &&
+            find_texts(&texts, get_data(library, section, &header)))
+            return true;
     }
-    return texts.function && texts.own;
+    return false;
 }
 
-/* The same for a file whose symbols cannot be read. Not more than SECTION_MAX of its segments. */
+/* The same for a file whose symbols cannot be read. */
 static bool has_unreadable_functions(struct library *library)
 {
-    uint64_t left = SECTION_MAX;
     struct texts texts = {0};
     size_t n = 0;
     GElf_Phdr segment;
 
     (void)elf_getphdrnum(library->elf, &n);
-    for (size_t i = 0; i < n && gelf_getphdr(library->elf, (int)i, &segment); i++) {
-        if (segment.p_type != PT_LOAD)
-            continue;
-        if (segment.p_filesz > left) {
-            library->huge = true;
-            break;
-        }
-        left -= segment.p_filesz;
-        find_texts(&texts, get_segment(library, &segment, ELF_T_BYTE));
-    }
-    return texts.function && texts.own;
+    for (size_t i = 0; i < n && gelf_getphdr(library->elf, (int)i, &segment); i++)
+        if (segment.p_type == PT_LOAD &&
+            find_texts(&texts, get_segment(library, &segment, ELF_T_BYTE)))
+            return true;
+    return false;
 }
 
 /* Returns whether the sections have the symbols with which the file is used. */
@@ -381,27 +419,56 @@ static int find_functions(struct library *library, struct mpi_file *ret, struct 
         return find_layout(library, &ret->layout, error) < 0 ? -ENOTSUP : 1;
     if (has_hidden_functions(library))
         return error_set(error, -ENOTSUP, "MPI is linked statically, and its symbols are stripped");
-    return library->huge ? error_set(error, -EFBIG, "it is too large to look for MPI in it") : 0;
+    return library->huge ? error_set(error, -EFBIG, TOO_LARGE) : 0;
+}
+
+/* Returns 1 if it is a program or a library for this machine, 0 if not, or an error. If the numbers
+ * of its headers are not in the ELF header, libelf allocates memory for as many as section 0 says.
+ * No linker makes such a program. */
+static int check_header(int fd, struct error *error)
+{
+    union {
+        unsigned char ident[EI_NIDENT];
+        Elf32_Ehdr elf32;
+        Elf64_Ehdr elf64;
+    } header;
+    bool many = false;
+    ssize_t n;
+
+    n = pread(fd, &header, sizeof(header), 0);
+    if (n < 0)
+        return error_errno(error, -errno, "cannot read the file");
+    if (n != sizeof(header) || memcmp(header.ident, ELFMAG, SELFMAG) != 0 ||
+        header.ident[EI_DATA] != BYTE_ORDER_HERE)
+        return 0;
+    if (header.ident[EI_CLASS] == ELFCLASS32)
+        many = (header.elf32.e_shoff && !header.elf32.e_shnum) || header.elf32.e_phnum == PN_XNUM;
+    else
+        many = (header.elf64.e_shoff && !header.elf64.e_shnum) || header.elf64.e_phnum == PN_XNUM;
+    return many ? error_set(error, -EFBIG, TOO_LARGE) : 1;
 }
 
 int mpi_library_read(int fd, struct mpi_file *ret, struct error *error)
 {
-    struct library library = {.fd = fd, .stripped = true};
+    struct library library = {
+        .fd = fd, .bytes_left = BYTES_MAX, .symbols_left = SYMBOLS_MAX, .stripped = true};
     struct stat st;
-    int r = 0;
+    int r;
 
     if (fstat(fd, &st) < 0)
         return error_errno(error, -errno, "cannot read the file");
     library.size = (uint64_t)st.st_size;
+    *ret = (struct mpi_file){0};
+    r = check_header(fd, error);
+    if (r <= 0)
+        return r;
     if (elf_version(EV_CURRENT) == EV_NONE)
         return error_set(error, -ENOTSUP, "libelf is too old");
     /* Not mapped: its owner may truncate it. */
     library.elf = elf_begin(fd, ELF_C_READ, NULL);
     if (!library.elf)
         return error_set(error, -EIO, "cannot read the file: %s", elf_errmsg(-1));
-    *ret = (struct mpi_file){0};
-    if (elf_kind(library.elf) == ELF_K_ELF)
-        r = find_functions(&library, ret, error);
+    r = elf_kind(library.elf) == ELF_K_ELF ? find_functions(&library, ret, error) : 0;
     (void)elf_end(library.elf);
     return r;
 }

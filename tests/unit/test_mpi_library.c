@@ -13,12 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/mpi/files.h"
 #include "collector/mpi/library.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define CODE_BYTES 8
 
@@ -364,13 +366,172 @@ static void test_damaged(void **state)
     copy.n = image.n;
 }
 
+/* --- the limits ------------------------------------------------------------------------------- */
+
+#define BYTE_ORDER_HERE (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+#define MIB (UINT64_C(1) << 20)
+#define FAKE_SECTIONS 8
+
+/* The start of a sparse file of 128 MiB. */
+struct fake {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[FAKE_SECTIONS];
+    char text[64];
+};
+
+static struct fake fake_of(void)
+{
+    return (struct fake){
+        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, BYTE_ORDER_HERE, EV_CURRENT},
+                   .e_type = ET_EXEC,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_shoff = offsetof(struct fake, sections),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shnum = FAKE_SECTIONS}};
+}
+
+static int fake_open(const struct fake *fake)
+{
+    int fd = memfd_create("fake", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, fake, sizeof(*fake), 0), sizeof(*fake));
+    assert_int_equal(ftruncate(fd, 128 * MIB), 0);
+    return fd;
+}
+
+static uint64_t used_bytes(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* Reading it needs at most this memory, and returns r. */
+static void check_limit(const struct fake *fake, int r, uint64_t max_bytes, const char *why)
+{
+    _close_ int fd = fake_open(fake);
+    uint64_t before = used_bytes();
+    struct mpi_file file;
+    struct error error = {""};
+
+    assert_int_equal(mpi_library_read(fd, &file, &error), r);
+    assert_string_equal(error.text, why);
+    assert_in_range(used_bytes() - before, 0, max_bytes);
+}
+
+static const char too_large[] = "it is too large to look for MPI in it";
+
+/* The rest of a file is not read after the texts that show what it is. */
+static void test_enough_texts(void **state)
+{
+    struct fake fake = fake_of();
+
+    (void)state;
+    memcpy(fake.text, "MPI_File_open\0MPIR_CVAR_", sizeof("MPI_File_open\0MPIR_CVAR_"));
+    for (unsigned i = 1; i < FAKE_SECTIONS; i++)
+        fake.sections[i] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                        .sh_flags = SHF_ALLOC,
+                                        .sh_offset = i == 1 ? offsetof(struct fake, text) : 0,
+                                        .sh_size = i == 1 ? sizeof(fake.text) : 30 * MIB};
+    check_limit(&fake, -ENOTSUP, 10 * MIB,
+                "MPI is linked statically, and its symbols are stripped");
+}
+
+/* Every section is of a size that is read. */
+static void test_many_sections(void **state)
+{
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNAMIC, SHT_PROGBITS};
+    struct fake fake;
+
+    (void)state;
+    for (size_t type = 0; type < ARRAY_SIZE(types); type++) {
+        fake = fake_of();
+        for (unsigned i = 1; i < FAKE_SECTIONS; i++)
+            fake.sections[i] = (Elf64_Shdr){.sh_type = types[type],
+                                            .sh_flags = SHF_ALLOC,
+                                            .sh_size = 90 * MIB,
+                                            .sh_entsize = 1};
+        check_limit(&fake, -EFBIG, 300 * MIB, too_large);
+    }
+    fake = fake_of();
+    for (unsigned i = 1; i < FAKE_SECTIONS; i++)
+        fake.sections[i] =
+            i % 2 ? (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_link = i + 1, .sh_size = 48}
+                  : (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 90 * MIB};
+    check_limit(&fake, -EFBIG, 300 * MIB, too_large);
+}
+
+/* The last symbol that is looked at, and one more. */
+static void test_many_symbols(void **state)
+{
+    const uint64_t n = 4 * MIB + 1; /* the first one is not used */
+    struct fake fake = fake_of();
+
+    (void)state;
+    fake.sections[1] = (Elf64_Shdr){
+        .sh_type = SHT_SYMTAB, .sh_size = n * sizeof(Elf64_Sym), .sh_entsize = sizeof(Elf64_Sym)};
+    check_limit(&fake, 0, 200 * MIB, "");
+    fake.sections[1].sh_size += sizeof(Elf64_Sym);
+    check_limit(&fake, -EFBIG, 200 * MIB, too_large);
+}
+
+/* libelf allocates as many headers as section 0 has. */
+static void test_many_headers(void **state)
+{
+    struct fake fake = fake_of();
+
+    (void)state;
+    fake.sections[0].sh_size = MIB;
+    fake.header.e_shnum = 0;
+    check_limit(&fake, -EFBIG, 10 * MIB, too_large);
+    fake = fake_of();
+    fake.sections[0].sh_info = MIB;
+    fake.header.e_phnum = PN_XNUM;
+    fake.header.e_phoff = sizeof(fake);
+    check_limit(&fake, -EFBIG, 10 * MIB, too_large);
+}
+
+/* Names that do not end take no time. */
+static void test_endless_names(void **state)
+{
+    struct fake fake = fake_of();
+    _free_ char *names = malloc(MIB);
+    _close_ int fd = -1;
+    struct mpi_file file;
+    struct error error;
+    uint64_t start;
+
+    (void)state;
+    fake.sections[1] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                                    .sh_link = 2,
+                                    .sh_offset = 2 * MIB,
+                                    .sh_size = 1000000 * sizeof(Elf64_Sym),
+                                    .sh_entsize = sizeof(Elf64_Sym)};
+    fake.sections[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = MIB, .sh_size = MIB};
+    fd = fake_open(&fake);
+    assert_non_null(names);
+    memset(names, 'x', MIB);
+    assert_int_equal(pwrite(fd, names, MIB, MIB), MIB);
+    start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    assert_int_equal(mpi_library_read(fd, &file, &error), 0);
+    assert_in_range(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start, 0, 3 * NS_PER_S);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),   cmocka_unit_test(test_open_mpi),
-        cmocka_unit_test(test_mpich),       cmocka_unit_test(test_no_mpi),
-        cmocka_unit_test(test_no_sections), cmocka_unit_test(test_misplaced),
-        cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_functions),     cmocka_unit_test(test_open_mpi),
+        cmocka_unit_test(test_mpich),         cmocka_unit_test(test_no_mpi),
+        cmocka_unit_test(test_no_sections),   cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_unreadable),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_enough_texts),  cmocka_unit_test(test_many_sections),
+        cmocka_unit_test(test_many_symbols),  cmocka_unit_test(test_many_headers),
+        cmocka_unit_test(test_endless_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
