@@ -31,6 +31,10 @@ static const char *const mpich_symbols[] = {"MPIR_Dup_fn", "MPIR_Process"};
 #define MPICH_ABI_VERSION 12
 #define MPICH_ABI_SUFFIX ".so.12"
 
+/* The version in builds that are not releases (alpha, beta, git). The functions of MPI 4 are newer
+ * than the ABI. */
+#define MPICH_ABI_UNRELEASED "0:0:0"
+
 /* What stripping leaves of an implementation that is linked statically: a function's name, for
  * errors, and names that only an implementation has. */
 static const char *const function_texts[] = {"MPI_File_open", "MPI_FILE_OPEN"};
@@ -262,6 +266,8 @@ static bool has_mpich_version(const struct library *library)
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         if ((i && *rest++ != ':') || number_parse_prefix(&rest, &numbers[i]) < 0)
             return false;
+    if (!strcmp(text, MPICH_ABI_UNRELEASED))
+        return library->mpich_status_bytes && library->functions[MPI_File_read_c_FUNCTION];
     return !*rest && numbers[0] - numbers[2] == MPICH_ABI_VERSION;
 }
 

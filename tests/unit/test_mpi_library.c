@@ -57,6 +57,13 @@ __attribute__((used)) int MPI_File_sync(void)
     return 555555;
 }
 
+/* When it is renamed, a function of MPI 4. */
+int NONE_File_read_c(void);
+__attribute__((used)) int NONE_File_read_c(void)
+{
+    return 777777;
+}
+
 /* The marks of MPICH: a name, a status, and the version of its ABI. */
 int MPIR_Dup_fn(void);
 __attribute__((used)) int MPIR_Dup_fn(void)
@@ -217,7 +224,7 @@ static void test_mpich(void **state)
     _image_ image = image_read("/proc/self/exe");
     static const char why[] = "the layout of this build of MPICH is not known";
     static const char *const versions[] = {
-        "11:0:1", "14:2:1", "14:2", "14:2:", "14:2:2:", "-4:2:2", ""};
+        "11:0:1", "14:2:1", "14:2", "14:2:", "14:2:2:", "-4:2:2", "0:0:0", ""};
     Elf64_Sym *status = image_symbol(&image, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
     char *version = memmem(image.bytes, image.n, MPII_Version_ABI, sizeof("14:2:2"));
 
@@ -233,6 +240,12 @@ static void test_mpich(void **state)
     }
     memcpy(version, "12:0:0", sizeof("12:0:0"));
     assert_layout(&image, MPI_LAYOUT_MPICH);
+    image_rename(&image, "NONE_File_read_c", "PMPI_File_read_c");
+    memcpy(version, "0:0:0", sizeof("0:0:0")); /* builds that are not releases */
+    assert_layout(&image, MPI_LAYOUT_MPICH);
+    memcpy(version, "0:0:1", sizeof("0:0:1"));
+    assert_unknown(&image, why);
+    memcpy(version, "12:0:0", sizeof("12:0:0"));
     image_symbol(&image, "MPII_Version_ABI")->st_value = UINT64_C(1) << 40;
     assert_unknown(&image, why);
     /* A program has no name that could show the version. */
