@@ -400,6 +400,7 @@ int probe_trace(struct probe *probe, uint64_t cgroup_id, int cgroup_version, enu
     (void)cgroup_id;
     (void)cgroup_version;
     (void)of;
+    (void)paths;
     (void)ret;
     return error_set(error, -ENOTSUP, "cannot trace: %.200s", probe->blind);
 }
