@@ -9,7 +9,10 @@
 
 #include "common/cleanup.h"
 
+/* Versions that know only the first magic have neither paths nor flags but HEAD_PARTIAL: they would
+ * take any flag for that one. */
 #define MAGIC "jobio-t1"
+#define MAGIC_2 "jobio-t2"
 
 /* Of the step: an empty text is none. */
 enum { TEXT_CLUSTER, TEXT_NODE, TEXT_NAME, TEXT_CALLER, TEXT_FIRST };
@@ -99,6 +102,15 @@ static int fill_row(struct texts *texts, const struct span *span, struct span_ro
     return r;
 }
 
+static bool needs_magic_2(const struct trace *trace)
+{
+    bool found = trace->of == TRACE_OF_MPI || trace->paths;
+
+    for (size_t i = 0; !found && i < trace->n_spans; i++)
+        found = trace->spans[i].path != NULL;
+    return found;
+}
+
 static void fill_head(const struct step_trace *step, const struct texts *texts, struct head *ret)
 {
     *ret = (struct head){
@@ -113,7 +125,7 @@ static void fill_head(const struct step_trace *step, const struct texts *texts, 
                  (step->trace.of == TRACE_OF_MPI ? HEAD_OF_MPI : 0) |
                  (step->trace.paths ? HEAD_PATHS : 0),
     };
-    memcpy(ret->magic, MAGIC, sizeof(ret->magic));
+    memcpy(ret->magic, needs_magic_2(&step->trace) ? MAGIC_2 : MAGIC, sizeof(ret->magic));
     memcpy(ret->shorter, step->trace.left_out.shorter, sizeof(ret->shorter));
     memcpy(ret->overflow, step->trace.left_out.overflow, sizeof(ret->overflow));
     for (size_t i = 0; i < texts->n; i++)
@@ -215,7 +227,10 @@ static int read_head(struct reader *reader, struct head *ret)
     if (!at)
         return -EBADMSG;
     memcpy(ret, at, sizeof(*ret));
-    return memcmp(ret->magic, MAGIC, sizeof(ret->magic)) == 0 ? 0 : -EBADMSG;
+    if (memcmp(ret->magic, MAGIC, sizeof(ret->magic)) != 0 &&
+        memcmp(ret->magic, MAGIC_2, sizeof(ret->magic)) != 0)
+        return -EBADMSG;
+    return 0;
 }
 
 int trace_file_read_step(const void *data, size_t size, struct trace_file_step *ret)

@@ -68,6 +68,51 @@ static void test_file(void **state)
     step_trace_clear(&got);
 }
 
+static void check_magic(const struct step_trace *step, const char *magic)
+{
+    struct step_trace got = {0};
+    struct trace_file_step start;
+    size_t size;
+    _free_ char *data = written(step, &size);
+
+    assert_memory_equal(data, magic, strlen(magic));
+    assert_int_equal(trace_file_read_step(data, size, &start), 0);
+    assert_int_equal(trace_file_read(data, size, &got), 0);
+    assert_int_equal(got.trace.of, step->trace.of);
+    assert_int_equal(got.trace.paths, step->trace.paths);
+    assert_int_equal(got.trace.n_spans, step->trace.n_spans);
+    step_trace_clear(&got);
+}
+
+/* A version that does not know all of the content refuses it. */
+static void test_magic(void **state)
+{
+    struct step_trace step = step_of(12, 0, 3, 1000, 77);
+    struct step_trace got = {0};
+    size_t size;
+    _free_ char *data = written(&step, &size);
+
+    (void)state;
+    check_magic(&step, "jobio-t2");
+    step.trace.of = TRACE_OF_OPS;
+    check_magic(&step, "jobio-t2");
+    step.trace.paths = false;
+    check_magic(&step, "jobio-t2"); /* a span has a path */
+    step.trace.n_spans = 2;
+    check_magic(&step, "jobio-t1");
+    step.trace.paths = true;
+    check_magic(&step, "jobio-t2");
+    step.trace.paths = false;
+    step.trace.of = TRACE_OF_MPI;
+    check_magic(&step, "jobio-t2");
+    data[7] = '1'; /* as it was written before there was "jobio-t2" */
+    assert_int_equal(trace_file_read(data, size, &got), 0);
+    check_span(&got.trace.spans[2], &step.trace.spans[2]);
+    step_trace_clear(&got);
+    data[7] = '3';
+    assert_int_equal(trace_file_read(data, size, &got), -EBADMSG);
+}
+
 /* A machine that crashed, or a disk that is full, may have left any part of it. */
 static void test_torn_file(void **state)
 {
@@ -148,9 +193,9 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file),     cmocka_unit_test(test_torn_file),
-        cmocka_unit_test(test_bad_file), cmocka_unit_test(test_bad_path),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_file),      cmocka_unit_test(test_magic),
+        cmocka_unit_test(test_torn_file), cmocka_unit_test(test_bad_file),
+        cmocka_unit_test(test_bad_path),  cmocka_unit_test(test_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
