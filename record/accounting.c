@@ -151,15 +151,18 @@ char *accounting_cluster(struct error *error)
     return strdup(conf->cluster_name ? conf->cluster_name : "");
 }
 
-/* The first node of the job, which ran the batch script. NULL: it had no nodes. */
-static char *find_batch_host(const char *nodes)
+/* The first node of the job, which ran the batch script; NULL: it had no nodes. And how many it
+ * had. */
+static char *find_batch_host(const char *nodes, uint32_t *n)
 {
     __typeof__(slurm_hostlist_create(NULL)) list = NULL;
     char *host = NULL;
 
+    *n = 0;
     if (nodes && *nodes && strcmp(nodes, "None assigned") != 0 && *nodes != '(')
         list = slurm_hostlist_create(nodes);
     if (list) {
+        *n = (uint32_t)slurm_hostlist_count(list);
         host = slurm_hostlist_shift(list);
         slurm_hostlist_destroy(list);
     }
@@ -168,6 +171,9 @@ static char *find_batch_host(const char *nodes)
 
 static struct ended_job make_job(const slurmdb_job_rec_t *rec)
 {
+    uint32_t n;
+    char *host = find_batch_host(rec->nodes, &n);
+
     return (struct ended_job){
         .jobid = rec->jobid,
         .uid = rec->uid,
@@ -186,8 +192,9 @@ static struct ended_job make_job(const slurmdb_job_rec_t *rec)
         .submit = rec->submit,
         .start = rec->start,
         .end = rec->end,
-        .nodes = rec->alloc_nodes,
-        .host = find_batch_host(rec->nodes),
+        /* Seen to be 0 for a short time after the end of a short job. */
+        .nodes = rec->alloc_nodes ? rec->alloc_nodes : n,
+        .host = host,
         .comment = rec->admin_comment ? strdup(rec->admin_comment) : NULL,
     };
 }
