@@ -135,7 +135,8 @@ void known_stacks_add(struct known_stacks *known, const struct probe_stack *stac
                          .size = read->complete ? 0 : copied(stack),
                          .number = number};
 
-    if (known->n == MAX_KNOWN)
+    /* Every stack would be equal to one of which nothing was copied. */
+    if (known->n == MAX_KNOWN || !stack->size)
         return;
     memcpy(made.comm, stack->comm, STACK_COMM);
     made.words = calloc(read->n + 1, sizeof(*made.words));

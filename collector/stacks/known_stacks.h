@@ -37,7 +37,7 @@ void known_stacks_forget(struct known_stacks *known);
 
 /* Returns the number of an equal stack of a thread of the same name; negative: there is none. */
 int64_t known_stacks_find(const struct known_stacks *known, const struct probe_stack *stack);
-/* Remember what was read of this stack. Does nothing if there is no room. */
+/* Remember what was read of this stack. Does nothing if it is empty, or if there is no room. */
 void known_stacks_add(struct known_stacks *known, const struct probe_stack *stack,
                       const struct stack_read *read, uint64_t number);
 

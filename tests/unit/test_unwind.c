@@ -270,6 +270,23 @@ static void test_truncated(void **state)
     known_stacks_destroy(known);
 }
 
+/* A stack that was not in memory says nothing about another one with the same program counter. */
+static void test_unread(void **state)
+{
+    struct known_stacks *known = known_stacks_create();
+    static struct stack_read read;
+    static struct taken one, two;
+
+    (void)state;
+    make(&one, 0x7f000000);
+    one.stack.size = 0;
+    known_stacks_add(known, &one.stack, &read, 3);
+    make(&two, 0x7f000000);
+    assert_true(known_stacks_find(known, &two.stack) < 0);
+    assert_true(known_stacks_find(known, &one.stack) < 0);
+    known_stacks_destroy(known);
+}
+
 static int load(void **state)
 {
     struct error error;
@@ -283,7 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions), cmocka_unit_test(test_other_program),
         cmocka_unit_test(test_known),     cmocka_unit_test(test_same_stack),
-        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_truncated), cmocka_unit_test(test_unread),
     };
 
     return cmocka_run_group_tests(tests, load, NULL);
