@@ -74,6 +74,7 @@ struct call {
     __u8 missed;        /* it had to read something into the page cache */
     bool bypassed;      /* it bypassed the page cache */
     __u8 async;         /* no thread waited, and time_ns does not count */
+    bool again;         /* it was counted on its other file, too: its stack has been taken */
     __u32 order;        /* enum order, of a read or write */
     struct wait *wait;  /* of the thread; NULL: time_ns is not known */
     struct hint *hints; /* ACCOUNT_HINTS of the thread, of the generation of `who`; NULL: none */
@@ -558,18 +559,20 @@ static __always_inline void account_span(const struct call *call, __u64 time_ns)
         span_request((__u64)call->pid << 32 | who_number(call->who.key),
                      span_what(&call->who, call->op, call->dev, flags), account_span_result(call),
                      timed ? time_ns : 0, call->span_at);
-    if (timed && !call->async && stack_is_wanted(time_ns))
+    if (timed && stack_is_wanted(time_ns) && !call->again)
         stack_take(who_number(call->who.key), time_ns);
 }
 
-static __always_inline void account_call(const struct call *call)
+/* Returns whether the call was counted. */
+static __always_inline bool account_call(const struct call *call)
 {
     struct account_value *value = account_find(call);
 
     if (!value)
-        return;
+        return false;
     account_add(call, value);
     account_span(call, call->time_ns);
+    return true;
 }
 
 /* An open that created the file also counts as a create: a request without bytes or time. */

@@ -59,7 +59,8 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
 /* Not inlined: two copies would be the larger part of a program. */
 static __noinline int saved_account(struct call *call)
 {
-    account_call(call);
+    if (account_call(call))
+        call->again = true;
     return 0;
 }
 
@@ -74,7 +75,7 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
     return order_of(saved->name, end, result, saved->flags);
 }
 
-/* Both files of a transfer get its time, but the thread waited only once. */
+/* Both files of a transfer get its time, but the thread waited only once, with one stack. */
 static __always_inline void saved_count(struct call *call, struct saved_call *saved, enum io_op to)
 {
     struct wait waited = saved->wait;

@@ -3,8 +3,8 @@
  * Calls that move data between two files in the kernel: sendfile, splice, copy_file_range, clone,
  * and core dumps, which have a target only. A transfer counts as one request on the source and one
  * on the target, each only if it is a regular file. Both get the bytes, errors and time of the
- * call, but the thread waited only once. Transfers nest in each other and in overlayfs: only the
- * outermost counts, as in bpf/call.bpf.h.
+ * call, but the thread waited only once, with one stack. Transfers nest in each other and in
+ * overlayfs: only the outermost counts, as in bpf/call.bpf.h.
  */
 #ifndef JOBIO_BPF_TRANSFER_H
 #define JOBIO_BPF_TRANSFER_H
@@ -65,7 +65,8 @@ static __always_inline __u32 transfer_order(void *ctx, const struct file *file, 
 /* Not inlined: two copies would be the larger part of each program. */
 static __noinline int transfer_account(struct call *call)
 {
-    account_call(call);
+    if (account_call(call))
+        call->again = true;
     return 0;
 }
 

@@ -84,6 +84,13 @@ is_exact() {
         ' [0-9.]+ m?s (9[5-9]|100) % 100 waiter [a-z_0-9]*pread[a-z_0-9]* \(libc\.so\.6\) culprit \(waiter\) (wait_in \(waiter\) )?main \(waiter\) '
 }
 
+@test "a copy between two files is one call, whose time counts once" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" copy 20
+    [ "$(spans read "$T/slow/0")" = "$(time_of ';main;(wait_in;)?(copy_to_file;)?copy;') 20" ]
+    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" copy 20
+    grep -Eq '^waiting code: 2[0-9] calls ' "$T/text" # an open may be slow, too
+}
+
 @test "a stack that is too deep is truncated, and that is counted" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" deep 20
     is_exact

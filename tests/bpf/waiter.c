@@ -5,14 +5,17 @@
  *                           innocent()
  *   waiter FILE deep N      N reads at the bottom of a deep recursion of deep()
  *   waiter FILE opaque N    N reads by culprit(), called by opaque(), which has no unwind tables
- * and whose frame pointer leads to innocent() waiter FILE execute N   N reads by culprit(); then
- * the process executes sh -c "$THEN" waiter FILE many N      N reads by each of the functions
- * many_100 to many_249
+ *                           and whose frame pointer leads to innocent()
+ *   waiter FILE execute N   N reads by culprit(); then the process executes sh -c "$THEN"
+ *   waiter FILE many N      N reads by each of the functions many_100 to many_249
+ *   waiter FILE copy N      N copies of FILE to a temporary file by copy(), a call of sendfile(2)
+ *                           each
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #define FUNCTION __attribute__((noinline, noclone))
@@ -66,6 +69,25 @@ FUNCTION int wait_in_opaque(void)
     return opaque(frame) + (frame[0] == end);
 }
 
+FUNCTION int copy(int target)
+{
+    off_t from = 0;
+
+    return sendfile(target, slow, &from, 8192) > 0 ? 1 : 2;
+}
+
+static int copy_to_file(void)
+{
+    FILE *target = tmpfile();
+    int ret;
+
+    (void)posix_fadvise(slow, 0, 0, POSIX_FADV_DONTNEED); /* sendfile(2) uses the page cache */
+    ret = target ? copy(fileno(target)) : 0;
+    if (target)
+        fclose(target);
+    return ret;
+}
+
 /* clang-format off */
 #define MANY(n)                   \
     FUNCTION int many_##n(void)   \
@@ -93,6 +115,8 @@ static int wait_in(const char *what)
         return deep(DEPTH);
     if (!strcmp(what, "opaque"))
         return wait_in_opaque();
+    if (!strcmp(what, "copy"))
+        return copy_to_file();
     if (!strcmp(what, "many")) {
         for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
             sum += many[i]();
@@ -110,7 +134,7 @@ int main(int argc, char **argv)
     slow = n ? open(argv[1], O_RDONLY) : -1;
     quick = open("/proc/self/exe", O_RDONLY);
     if (slow < 0 || quick < 0) {
-        fprintf(stderr, "usage: waiter FILE culprit|deep|opaque|execute|many N\n");
+        fprintf(stderr, "usage: waiter FILE culprit|deep|opaque|execute|many|copy N\n");
         return 2;
     }
     for (int i = 0; i < n; i++)
