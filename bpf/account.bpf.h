@@ -549,7 +549,15 @@ static __always_inline __s64 account_span_result(const struct call *call)
                                                                  : -errno_of(call->result);
 }
 
-/* Report a call that took time_ns, if its step is traced, and its stack, if it took long. */
+/* Report the stack of a call if its thread waited long. */
+static __always_inline void account_stack(const struct call *call)
+{
+    if (call_is_timed(call) && stack_is_wanted(call->time_ns) && !call->again)
+        stack_take(who_number(call->who.key), call->time_ns);
+}
+
+/* Report a call if its step is traced, and its stack. time_ns: with that of its flush, whose stack
+ * has been reported. */
 static __always_inline void account_span(const struct call *call, __u64 time_ns)
 {
     bool timed = call_is_timed(call);
@@ -559,8 +567,7 @@ static __always_inline void account_span(const struct call *call, __u64 time_ns)
         span_request((__u64)call->pid << 32 | who_number(call->who.key),
                      span_what(&call->who, call->op, call->dev, flags), account_span_result(call),
                      timed ? time_ns : 0, call->span_at);
-    if (timed && stack_is_wanted(time_ns) && !call->again)
-        stack_take(who_number(call->who.key), time_ns);
+    account_stack(call);
 }
 
 /* Returns whether the call was counted. */

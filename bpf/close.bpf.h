@@ -5,7 +5,8 @@
  * successful opens. Before that, each close of a descriptor flushes the file (filp_close,
  * filp_flush), which is where network file systems write back and give up locks. The time of a
  * flush and its error count as those of a close, also if the file keeps other users. If the release
- * follows its flush, the latency of the request includes both.
+ * follows its flush, the latency of the request includes both. Each of the two has its own stack,
+ * so that no time counts twice.
  *
  * The kernel closes files that nobody opened by a path: the layers of overlayfs, shared memory.
  * They are on its own mounts, or not in the kernel's count of files.
@@ -29,7 +30,7 @@ static __always_inline bool close_has_user(__u32 mode)
     return (mode & (FMODE_OPENED | FMODE_NOACCOUNT)) == FMODE_OPENED;
 }
 
-/* Count a flush: its time and its error. */
+/* Count a flush: its time, its error and its stack. */
 static __always_inline void close_flushed(const struct call *call)
 {
     struct account_value *value = account_find(call);
@@ -44,6 +45,7 @@ static __always_inline void close_flushed(const struct call *call)
         return;
     wait_add(call->wait, call->time_ns, value);
     raise_to(&value->max_ns, call->time_ns);
+    account_stack(call);
 }
 
 /* Count a release that followed a flush of flush_ns, which has been counted; 0: none. */

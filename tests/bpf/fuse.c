@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,11 @@
 #include <unistd.h>
 
 #define FILE_NODE 2
+#define FLUSHED_NODE 3
 #define FOREVER 3600 /* s */
 #define LIFETIME 300 /* of a server, s, if a test fails before it unmounts */
 
-static unsigned delay_ms; /* of a read */
+static unsigned delay_ms; /* of a read, and of a flush of "flushed" */
 
 static const struct fuse_attr file_attr = {.ino = FILE_NODE,
                                            .size = FUSE_FILE_BYTES,
@@ -59,11 +61,15 @@ static void answer_init(int fd, const struct request *request)
 
 static void answer_lookup(int fd, const struct request *request)
 {
-    const struct fuse_entry_out entry = {
-        .nodeid = FILE_NODE, .entry_valid = FOREVER, .attr_valid = FOREVER, .attr = file_attr};
+    bool flushed = !strcmp(request->body, "flushed");
+    struct fuse_entry_out entry = {.nodeid = flushed ? FLUSHED_NODE : FILE_NODE,
+                                   .entry_valid = FOREVER,
+                                   .attr_valid = FOREVER,
+                                   .attr = file_attr};
     int number = atoi(request->body);
 
-    if (!strcmp(request->body, "file"))
+    entry.attr.ino = entry.nodeid;
+    if (flushed || !strcmp(request->body, "file"))
         answer(fd, request, 0, &entry, sizeof(entry));
     else
         answer(fd, request, number ? number : ENOENT, NULL, 0);
@@ -79,9 +85,16 @@ static void answer_read(int fd, const struct request *request)
     answer(fd, request, 0, zeros, in->size < left ? in->size : left);
 }
 
+static void answer_flush(int fd, const struct request *request)
+{
+    if (request->header.nodeid == FLUSHED_NODE)
+        (void)usleep(delay_ms * 1000);
+    answer(fd, request, 0, NULL, 0);
+}
+
 static void answer_any(int fd, const struct request *request)
 {
-    const struct fuse_attr_out attr = {.attr_valid = FOREVER, .attr = file_attr};
+    struct fuse_attr_out attr = {.attr_valid = FOREVER, .attr = file_attr};
     const struct fuse_open_out opened = {.open_flags = delay_ms ? FOPEN_DIRECT_IO : 0};
 
     switch (request->header.opcode) {
@@ -90,12 +103,14 @@ static void answer_any(int fd, const struct request *request)
     case FUSE_LOOKUP:
         return answer_lookup(fd, request);
     case FUSE_GETATTR:
+        attr.attr.ino = request->header.nodeid;
         return answer(fd, request, 0, &attr, sizeof(attr));
     case FUSE_OPEN:
         return answer(fd, request, 0, &opened, sizeof(opened));
     case FUSE_READ:
         return answer_read(fd, request);
     case FUSE_FLUSH:
+        return answer_flush(fd, request);
     case FUSE_RELEASE:
         return answer(fd, request, 0, NULL, 0);
     case FUSE_FORGET:

@@ -10,7 +10,8 @@
  *   mounts DIR N   mount N tmpfs below DIR
  *   touch DIR N    in each of them: open(2) with O_CREAT, write(2) 10 bytes, fstat(2), close(2)
  *   fuse DIR N     mount N FUSE file systems (tests/bpf/fuse.h) below DIR
- *   slow DIR MS    mount one of which each read takes MS milliseconds on DIR/0
+ *   slow DIR MS    mount one of which each read takes MS milliseconds, and each flush of its file
+ *                  "flushed", on DIR/0
  *   fail DIR N E   in each of them: E calls of open(2), which fail with the errnos 1 to E
  *   read DIR N     in each of them: read(2) the file to its end, with one call
  */

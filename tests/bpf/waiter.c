@@ -10,6 +10,8 @@
  *   waiter FILE many N      N reads by each of the functions many_100 to many_249
  *   waiter FILE copy N      N copies of FILE to a temporary file by copy(), a call of sendfile(2)
  *                           each
+ *   waiter FILE flush N     N descriptors of the open FILE that flush() makes and closes
+ *   waiter FILE release N   flush_last() opens and closes FILE N times
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #define FUNCTION __attribute__((noinline, noclone))
 #define DEPTH 2000
 
+static const char *path;
 static int slow, quick;
 
 static inline __attribute__((always_inline)) ssize_t read_start(int fd)
@@ -88,6 +91,16 @@ static int copy_to_file(void)
     return ret;
 }
 
+FUNCTION int flush(void)
+{
+    return close(dup(slow)) == 0 ? 1 : 2;
+}
+
+FUNCTION int flush_last(void)
+{
+    return close(open(path, O_RDONLY)) == 0 ? 1 : 2;
+}
+
 /* clang-format off */
 #define MANY(n)                   \
     FUNCTION int many_##n(void)   \
@@ -117,6 +130,10 @@ static int wait_in(const char *what)
         return wait_in_opaque();
     if (!strcmp(what, "copy"))
         return copy_to_file();
+    if (!strcmp(what, "flush"))
+        return flush();
+    if (!strcmp(what, "release"))
+        return flush_last();
     if (!strcmp(what, "many")) {
         for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
             sum += many[i]();
@@ -131,10 +148,12 @@ int main(int argc, char **argv)
 {
     int n = argc == 4 ? atoi(argv[3]) : 0, sum = 0;
 
-    slow = n ? open(argv[1], O_RDONLY) : -1;
+    path = n ? argv[1] : "";
+    slow = open(path, O_RDONLY);
     quick = open("/proc/self/exe", O_RDONLY);
     if (slow < 0 || quick < 0) {
-        fprintf(stderr, "usage: waiter FILE culprit|deep|opaque|execute|many|copy N\n");
+        fprintf(stderr,
+                "usage: waiter FILE culprit|deep|opaque|execute|many|copy|flush|release N\n");
         return 2;
     }
     for (int i = 0; i < n; i++)
