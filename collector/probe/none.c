@@ -475,9 +475,11 @@ int probe_stacks_fd(const struct probe *probe)
     return -1;
 }
 
-int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error)
+int probe_stacks(struct probe *probe, uint32_t max, probe_stack_f each, void *arg,
+                 struct error *error)
 {
     (void)probe;
+    (void)max;
     (void)each;
     (void)arg;
     (void)error;

@@ -77,6 +77,7 @@ struct probe {
     struct ring_buffer *stack_ring; /* NULL: no stacks */
     void (*new_stack)(const struct probe_stack *stack, void *arg);
     void *new_stack_arg;
+    uint32_t stacks_left;  /* that this probe_stacks() may pass on */
     struct rpc_probe *rpc; /* of rpc.c; NULL: there is no NFS client, or see rpc_why */
     uint64_t rpc_due_ns;   /* CLOCK_MONOTONIC: no attempt to load them before */
     struct error rpc_why;  /* why its requests are not counted; "": nothing to report */

@@ -13,7 +13,7 @@ void stacks_set_sizes(struct jobio_bpf *skel)
 
 static int on_stack(void *arg, void *data, size_t size)
 {
-    const struct probe *probe = arg;
+    struct probe *probe = arg;
     const struct stack_record *record = data;
     struct probe_stack stack;
 
@@ -32,7 +32,7 @@ static int on_stack(void *arg, void *data, size_t size)
         .size = record->size,
     };
     probe->new_stack(&stack, probe->new_stack_arg);
-    return 0;
+    return --probe->stacks_left ? 0 : -EAGAIN;
 }
 
 int stacks_open(struct probe *probe, struct error *error)
@@ -85,7 +85,8 @@ int probe_stacks_fd(const struct probe *probe)
     return probe->stack_ring ? ring_buffer__epoll_fd(probe->stack_ring) : -1;
 }
 
-int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error)
+int probe_stacks(struct probe *probe, uint32_t max, probe_stack_f each, void *arg,
+                 struct error *error)
 {
     int r;
 
@@ -93,6 +94,9 @@ int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct erro
         return 0;
     probe->new_stack = each;
     probe->new_stack_arg = arg;
+    probe->stacks_left = max;
     r = ring_buffer__consume(probe->stack_ring);
+    if (r == -EAGAIN)
+        return 1;
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer of stacks") : 0;
 }

@@ -35,8 +35,12 @@ int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_c
 
 /* A descriptor that is readable when there are stacks; -1: the probe was created without them. */
 int probe_stacks_fd(const struct probe *probe);
-/* Pass on the stacks that were reported since the last call. */
+/* Pass on the stacks that were reported since the last call, at most `max`; returns 1 if there may
+ * be more. */
 typedef void (*probe_stack_f)(const struct probe_stack *stack, void *arg);
-int probe_stacks(struct probe *probe, probe_stack_f each, void *arg, struct error *error);
+int probe_stacks(struct probe *probe, uint32_t max, probe_stack_f each, void *arg,
+                 struct error *error);
+/* More than there is room for in the ring buffer: all that were reported before the call. */
+#define PROBE_STACKS_ALL 1024
 
 #endif

@@ -16,9 +16,12 @@
 #include "common/text_buffer.h"
 
 /* Programs that are in memory at once. */
-#define MAX_PROGRAMS 64
+#define MAX_PROGRAMS 512
 /* Different stacks, by address. More are only counted. */
 #define MAX_STACKS 4096
+/* Stacks of one reading: to unwind one can take milliseconds, in which the caller does nothing
+ * else. */
+#define READ_MAX 32
 
 /* A stack, and the time of the calls that had it. */
 struct recorded {
@@ -198,7 +201,7 @@ int stack_recorder_fd(const struct stack_recorder *recorder)
 
 int stack_recorder_read(struct stack_recorder *recorder, struct error *error)
 {
-    return recorder ? probe_stacks(recorder->probe, on_stack, recorder, error) : 0;
+    return recorder ? probe_stacks(recorder->probe, READ_MAX, on_stack, recorder, error) : 0;
 }
 
 /* --- the profile ------------------------------------------------------------------------------ */
@@ -257,9 +260,9 @@ int stack_recorder_finish(struct stack_recorder *recorder, struct stack_profile 
                           struct error *error)
 {
     CLEANUP(symbols_destroyp) struct symbols *symbols = NULL;
-    int r = stack_recorder_read(recorder, error);
+    int r = probe_stacks(recorder->probe, PROBE_STACKS_ALL, on_stack, recorder, error);
 
-    if (r == 0)
+    if (r >= 0)
         r = probe_stacks_counts(recorder->probe, recorder->step, &ret->counts, error);
     if (r < 0)
         return r;

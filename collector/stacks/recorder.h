@@ -26,7 +26,8 @@ void stack_recorder_destroy(struct stack_recorder *recorder); /* NULL is fine */
 int stack_recorder_start(struct stack_recorder *recorder, uint32_t step, struct error *error);
 
 /* A descriptor; when it is readable, call stack_recorder_read() soon, because the mappings of a
- * process can only be read while it lives. Both accept NULL: -1, and 0. */
+ * process can only be read while it lives. It reads some stacks and returns 1 if there may be more.
+ * Both accept NULL: -1, and 0. */
 int stack_recorder_fd(const struct stack_recorder *recorder);
 int stack_recorder_read(struct stack_recorder *recorder, struct error *error);
 

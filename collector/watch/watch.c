@@ -33,6 +33,7 @@ struct watch {
     enum trace_of trace_of;
     bool trace_paths;
     struct stack_recorder *stacks; /* NULL: no stacks are recorded */
+    bool more_stacks;              /* there may be some that can be read */
     uint32_t step;
 };
 
@@ -184,7 +185,17 @@ static int ms_to_wait(const struct watch *watch)
     uint64_t due = watch_mpi_due(watch->mpi), trace = tracer_due(watch->tracer);
     int look = ms_until(due < trace ? due : trace, clock_ns(CLOCK_MONOTONIC));
 
+    if (watch->more_stacks)
+        return 0;
     return reading < look ? reading : look;
+}
+
+static int read_stacks(struct watch *watch, struct error *error)
+{
+    int rc = stack_recorder_read(watch->stacks, error);
+
+    watch->more_stacks = rc > 0;
+    return rc < 0 ? rc : 0;
 }
 
 int watch_wait(struct watch *watch, int other_fd, struct error *error)
@@ -215,7 +226,7 @@ int watch_wait(struct watch *watch, int other_fd, struct error *error)
                 continue;
             return error_errno(error, -errno, "wait for the command");
         }
-        rc = stack_recorder_read(watch->stacks, error); /* first: see recorder.h */
+        rc = read_stacks(watch, error); /* first: see recorder.h */
         if (rc == 0 && polls[2].revents)
             rc = mounts_refresh(watch->mounts, error);
         if (rc == 0 && polls[1].revents)

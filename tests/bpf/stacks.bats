@@ -188,6 +188,17 @@ is_exact() {
     [ "$(grep -c '^waiter;' "$T/folded")" = "$(grep -Ec '^waiter;(.process ended. |_start;)' "$T/folded")" ]
 }
 
+@test "all stacks of a burst count" {
+    # jobio is stopped during the first reads.
+    # shellcheck disable=SC2016 # the inner shell expands them
+    folded --stacks-rate 10000 -- sh -c 'kill -STOP "$PPID"; "$1" "$2" culprit 100; kill -CONT "$PPID"
+        "$1" "$2" culprit 10' - "$BIN/waiter" "$SLOW"
+    is_exact
+    [ "$(spans read "$T/slow/0" | cut -d ' ' -f 2)" = 110 ]
+    [ "$(time_of '^waiter;.process ended.')" -gt 2000000000 ]
+    [ "$(time_of '^waiter;_start;.*;culprit;')" -gt 200000000 ]
+}
+
 @test "the options are checked before the command starts" {
     run "$BUILD/jobio" run --stacks-min 5ms -- touch "$T/was-run"
     [ "$status" = 2 ] && [[ $output == *"require --stacks"* ]]
