@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "collector/stacks/libdw.h"
 #include "common/cleanup.h"
 
 /* Each takes a descriptor, and at most half of them may. Functions of further files have no names.
@@ -23,6 +24,9 @@ struct code_file {
     uint64_t inode;
     char *name; /* owned */
     int fd;     /* owned */
+    Elf *elf;   /* owned; NULL: it is not usable */
+    off_t size; /* when it was opened, like the next one */
+    struct timespec modified;
 };
 
 struct code_files {
@@ -35,7 +39,9 @@ struct code_files *code_files_create(void)
     return calloc(1, sizeof(struct code_files));
 }
 
-int code_fd_keep(int fd)
+/* Returns the descriptor; closes it and returns -EMFILE if it is one of the upper half of those
+ * that this process may have: the rest of jobio needs some. */
+static int keep_fd(int fd)
 {
     struct rlimit limit;
 
@@ -49,6 +55,8 @@ void code_files_destroy(struct code_files *files)
 {
     for (size_t i = 0; files && i < files->n; i++) {
         free(files->items[i].name);
+        if (files->items[i].elf)
+            (void)libdw.elf_end(files->items[i].elf);
         (void)close(files->items[i].fd);
     }
     free(files);
@@ -90,13 +98,14 @@ int64_t code_files_open(struct code_files *files, uint32_t pid, const struct cod
     const char *slash = strrchr(mapping->path, '/');
     struct code_file file = {
         .major = mapping->major, .minor = mapping->minor, .inode = mapping->inode};
+    struct stat st;
 
     for (size_t i = 0; i < files->n; i++)
         if (is_mapped(&files->items[i], mapping))
             return (int64_t)i;
     if (files->n == MAX_FILES)
         return -EMFILE;
-    file.fd = code_fd_keep(open_mapped(pid, mapping));
+    file.fd = keep_fd(open_mapped(pid, mapping));
     if (file.fd < 0)
         return file.fd;
     file.name = strdup(slash ? slash + 1 : mapping->path);
@@ -104,13 +113,28 @@ int64_t code_files_open(struct code_files *files, uint32_t pid, const struct cod
         (void)close(file.fd);
         return -ENOMEM;
     }
+    if (fstat(file.fd, &st) == 0) {
+        file.size = st.st_size;
+        file.modified = st.st_mtim;
+        file.elf = libdw_open(file.fd);
+    }
     files->items[files->n] = file;
     return (int64_t)files->n++;
 }
 
-int code_files_fd(const struct code_files *files, uint64_t file)
+Elf *code_files_elf(const struct code_files *files, uint64_t file)
 {
-    return files->items[file].fd;
+    return files->items[file].elf;
+}
+
+bool code_files_has_changed(const struct code_files *files, uint64_t number)
+{
+    const struct code_file *file = &files->items[number];
+    struct stat st;
+
+    return fstat(file->fd, &st) < 0 || st.st_size != file->size ||
+           st.st_mtim.tv_sec != file->modified.tv_sec ||
+           st.st_mtim.tv_nsec != file->modified.tv_nsec;
 }
 
 const char *code_files_name(const struct code_files *files, uint64_t file)

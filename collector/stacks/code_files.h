@@ -4,6 +4,8 @@
 #ifndef JOBIO_COLLECTOR_STACKS_CODE_FILES_H
 #define JOBIO_COLLECTOR_STACKS_CODE_FILES_H
 
+#include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,17 +26,17 @@ struct code_mapping {
 
 struct code_files;
 
-/* Returns the descriptor; closes it and returns -EMFILE if it is one of the upper half of those
- * that this process may have: the rest of jobio needs some. */
-int code_fd_keep(int fd);
-
-struct code_files *code_files_create(void);        /* NULL on out-of-memory */
+/* NULL on out-of-memory. libdw_load() must have returned 0. */
+struct code_files *code_files_create(void);
 void code_files_destroy(struct code_files *files); /* NULL is fine */
 
 /* Returns the number of the file that this process maps. Negative: it cannot be opened, because
  * the process has ended and another file is at the path, or -ENOMEM. */
 int64_t code_files_open(struct code_files *files, uint32_t pid, const struct code_mapping *mapping);
-int code_files_fd(const struct code_files *files, uint64_t file);
+/* NULL: it is not a usable ELF file. */
+Elf *code_files_elf(const struct code_files *files, uint64_t file);
+/* Returns whether the file has changed since it was opened, so that its symbols may be others. */
+bool code_files_has_changed(const struct code_files *files, uint64_t file);
 /* The last part of its path. */
 const char *code_files_name(const struct code_files *files, uint64_t file);
 size_t code_files_count(const struct code_files *files);

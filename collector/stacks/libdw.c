@@ -2,12 +2,16 @@
 #include "collector/stacks/libdw.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
+#include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include "collector/stacks/code_files.h"
 #include "common/cleanup.h"
+
+/* Bytes of a section, at most. The code of x86-64 reaches no further. Larger files may be an attack
+ * on the memory of this process. */
+#define READ_MAX (UINT64_C(2) << 30)
 
 struct libdw libdw;
 
@@ -34,24 +38,98 @@ int libdw_load(struct error *error)
                              symbols[i].name);
         *(void **)((char *)&libdw + symbols[i].at) = symbol;
     }
+    if (libdw.elf_version(EV_CURRENT) == EV_NONE)
+        return error_set(error, -ENOTSUP, "cannot unwind stacks: libelf is too old");
     return 0;
 }
 
-Dwfl_Module *libdw_report(Dwfl *dwfl, const char *name, int fd, GElf_Addr base)
+/* Returns whether libdw may read the section: it does not read code, nor writable data. */
+static bool is_read(const GElf_Shdr *header)
 {
-    int own = code_fd_keep(fcntl(fd, F_DUPFD_CLOEXEC, 0)); /* the module closes it */
-    Dwfl_Module *module =
-        own >= 0 ? libdw.dwfl_report_elf(dwfl, name, name, own, base, false) : NULL;
+    return header->sh_type != SHT_NOBITS && !(header->sh_flags & (SHF_EXECINSTR | SHF_WRITE));
+}
 
-    if (!module && own >= 0)
-        (void)close(own);
-    return module;
+/* Returns whether libdw needs too much memory to read the file. Without sections it reads all. */
+static bool is_huge(Elf *elf, int fd)
+{
+    Elf_Scn *section = libdw.elf_nextscn(elf, NULL);
+    GElf_Shdr header;
+    struct stat st;
+
+    if (!section)
+        return fstat(fd, &st) < 0 || (uint64_t)st.st_size > READ_MAX;
+    for (; section; section = libdw.elf_nextscn(elf, section))
+        if (!libdw.gelf_getshdr(section, &header) ||
+            (is_read(&header) && header.sh_size > READ_MAX))
+            return true;
+    return false;
+}
+
+Elf *libdw_open(int fd)
+{
+    Elf *elf = libdw.elf_begin(fd, ELF_C_READ, NULL);
+
+    if (elf && (libdw.elf_kind(elf) != ELF_K_ELF || is_huge(elf, fd))) {
+        (void)libdw.elf_end(elf);
+        elf = NULL;
+    }
+    return elf;
+}
+
+/* The addresses of a file, as dwfl_report_elf() computes them. */
+static bool find_addresses(Elf *elf, GElf_Addr *start, GElf_Addr *end)
+{
+    size_t n = 0;
+    GElf_Phdr segment;
+
+    *end = 0;
+    (void)libdw.elf_getphdrnum(elf, &n);
+    for (size_t i = 0; i < n && libdw.gelf_getphdr(elf, (int)i, &segment); i++) {
+        if (segment.p_type != PT_LOAD)
+            continue;
+        if (!*end)
+            *start = segment.p_vaddr & -segment.p_align;
+        *end = segment.p_vaddr + segment.p_memsz;
+    }
+    return *end > *start;
+}
+
+Dwfl_Module *libdw_report(Dwfl *dwfl, const char *name, Elf *elf, GElf_Addr start)
+{
+    GElf_Addr first = 0, end, bias = 0;
+    Dwfl_Module *module;
+    GElf_Ehdr header;
+    void **arg;
+
+    if (!libdw.gelf_getehdr(elf, &header) || !find_addresses(elf, &first, &end))
+        return NULL;
+    if (start && header.e_type == ET_DYN)
+        bias = start - first;
+    module = libdw.dwfl_report_module(dwfl, name, first + bias, end + bias);
+    if (!module)
+        return NULL;
+    (void)libdw.dwfl_module_info(module, &arg, NULL, NULL, NULL, NULL, NULL, NULL);
+    *arg = elf;
+    return libdw.dwfl_module_getelf(module, &bias) ? module : NULL;
+}
+
+/* Called once a module, by the end of libdw_report(). */
+static int find_elf(Dwfl_Module *module, void **arg, const char *name, Dwarf_Addr start,
+                    char **file_name, Elf **elf)
+{
+    (void)module;
+    (void)name;
+    (void)start;
+    (void)file_name;
+    *elf = libdw.elf_begin(-1, ELF_C_READ, *arg); /* a reference */
+    return -1;
 }
 
 const Dwfl_Callbacks *libdw_callbacks(void)
 {
     static Dwfl_Callbacks callbacks;
 
+    callbacks.find_elf = find_elf;
     /* Debugging files of this host only: the standard function may query a debuginfod. */
     callbacks.find_debuginfo = libdw.dwfl_build_id_find_debuginfo;
     callbacks.section_address = libdw.dwfl_offline_section_address;

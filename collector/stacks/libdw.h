@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of libdw, and one of libelf that it depends on, which is loaded only if stacks are
+/* The functions of libdw, and of libelf that it depends on, which is loaded only if stacks are
  * wanted: few programs need it. */
 #ifndef JOBIO_COLLECTOR_STACKS_LIBDW_H
 #define JOBIO_COLLECTOR_STACKS_LIBDW_H
@@ -10,12 +10,15 @@
 
 #define LIBDW_FUNCTIONS(each)                                                                      \
     each(dwfl_begin) each(dwfl_end) each(dwfl_report_begin) each(dwfl_report_end)                  \
-        each(dwfl_report_elf) each(dwfl_attach_state) each(dwfl_getthread_frames)                  \
+        each(dwfl_report_module) each(dwfl_attach_state) each(dwfl_getthread_frames)               \
             each(dwfl_frame_pc) each(dwfl_thread_state_registers) each(dwfl_addrmodule)            \
                 each(dwfl_module_getelf) each(dwfl_module_info) each(dwfl_module_addrname)         \
                     each(dwfl_module_eh_cfi) each(dwfl_module_dwarf_cfi) each(dwarf_cfi_addrframe) \
-                        each(dwfl_module_addrinfo) each(gelf_getehdr)                              \
-                            each(dwfl_build_id_find_debuginfo) each(dwfl_offline_section_address)
+                        each(dwfl_module_addrinfo) each(elf_version) each(elf_begin) each(elf_end) \
+                            each(elf_kind) each(elf_getphdrnum) each(elf_nextscn)                  \
+                                each(gelf_getphdr) each(gelf_getshdr) each(gelf_getehdr)           \
+                                    each(dwfl_build_id_find_debuginfo)                             \
+                                        each(dwfl_offline_section_address)
 
 #define LIBDW_MEMBER(name) __typeof__(name) *name;
 extern struct libdw {
@@ -26,9 +29,13 @@ extern struct libdw {
 /* Load the library, once. -ENOTSUP: it is not installed, or too old. */
 int libdw_load(struct error *error);
 
-/* Report a file as a module of a Dwfl, loaded at `base`. fd stays open. NULL: it is not a usable
- * ELF file. */
-Dwfl_Module *libdw_report(Dwfl *dwfl, const char *name, int fd, GElf_Addr base);
+/* Open an ELF file. It is not mapped, because its owner may truncate it. fd must stay open. NULL:
+ * it is not a usable ELF file, or it is too large to be read. Free it with libdw.elf_end(). */
+Elf *libdw_open(int fd);
+
+/* Report a file as a module of a Dwfl, mapped at `start`; 0: where the file says. The Dwfl has a
+ * reference to `elf`. NULL: it has no code. */
+Dwfl_Module *libdw_report(Dwfl *dwfl, const char *name, Elf *elf, GElf_Addr start);
 
 /* The callbacks of dwfl_begin() for modules that are reported in this way. */
 const Dwfl_Callbacks *libdw_callbacks(void);

@@ -209,12 +209,13 @@ static bool parse_line(const char *line, struct code_mapping *ret, bool *execute
 static void report_file(struct program *program, const struct code_mapping *mapping)
 {
     int64_t file = code_files_open(program->files, program->pid, mapping);
+    Elf *elf = file >= 0 ? code_files_elf(program->files, (uint64_t)file) : NULL;
     Dwfl_Module *module = NULL;
     void **arg;
 
-    if (file >= 0)
-        module = libdw_report(program->dwfl, code_files_name(program->files, (uint64_t)file),
-                              code_files_fd(program->files, (uint64_t)file), mapping->start);
+    if (elf)
+        module = libdw_report(program->dwfl, code_files_name(program->files, (uint64_t)file), elf,
+                              mapping->start);
     if (!module)
         return;
     (void)libdw.dwfl_module_info(module, &arg, NULL, NULL, NULL, NULL, NULL, NULL);

@@ -97,7 +97,8 @@ int stack_recorder_start(struct stack_recorder *recorder, uint32_t step, struct 
     struct rlimit limit;
 
     recorder->step = step;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) { /* each program has the files that it maps open */
+    /* Files with code stay open, and libdw opens files with debugging information. */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }

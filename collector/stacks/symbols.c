@@ -43,13 +43,15 @@ void symbols_destroy(struct symbols *symbols)
 static void open_table(struct symbols *symbols, uint64_t file)
 {
     struct table *table = &symbols->tables[file];
+    Elf *elf = code_files_elf(symbols->files, file);
 
+    if (!elf)
+        return;
     table->dwfl = libdw.dwfl_begin(libdw_callbacks());
     if (!table->dwfl)
         return;
     libdw.dwfl_report_begin(table->dwfl);
-    table->module = libdw_report(table->dwfl, code_files_name(symbols->files, file),
-                                 code_files_fd(symbols->files, file), 0);
+    table->module = libdw_report(table->dwfl, code_files_name(symbols->files, file), elf, 0);
     (void)libdw.dwfl_report_end(table->dwfl, NULL, NULL);
     if (table->module && !libdw.dwfl_module_getelf(table->module, &table->bias))
         table->module = NULL;
@@ -59,6 +61,8 @@ static const char *find(struct symbols *symbols, const struct code_place *place)
 {
     struct table *table = &symbols->tables[place->file];
 
+    if (code_files_has_changed(symbols->files, place->file))
+        return NULL;
     if (!table->dwfl)
         open_table(symbols, place->file);
     return table->module ? libdw.dwfl_module_addrname(table->module, place->address + table->bias)

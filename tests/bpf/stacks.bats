@@ -188,6 +188,25 @@ is_exact() {
     [ "$(grep -c '^waiter;' "$T/folded")" = "$(grep -Ec '^waiter;(.process ended. |_start;)' "$T/folded")" ]
 }
 
+@test "a library that is truncated during the run does not kill jobio, and has no names" {
+    mkdir "$T/lib"
+    cp "$(ldd "$BIN/waiter" | awk '$1 == "libc.so.6" { print $3 }')" "$T/lib"
+    # jobio is stopped when it has opened the library, and continues when the library is empty.
+    # shellcheck disable=SC2016 # the inner shell expands them
+    folded --stacks-rate 10000 -- bash -c '
+        LD_LIBRARY_PATH=$1 "$2" "$3" many 1 &
+        until readlink "/proc/$PPID/fd/"* | grep -qxF "$1/libc.so.6"; do kill -0 $! || exit; done
+        kill -STOP "$PPID"
+        wait
+        : > "$1/libc.so.6"
+        kill -CONT "$PPID"
+        "$2" "$3" culprit 10' - "$T/lib" "$BIN/waiter" "$SLOW"
+    is_exact
+    [ "$(spans read "$T/slow/0" | cut -d ' ' -f 2)" = 160 ]
+    [ "$(time_of ';.libc.so.6.0x[0-9a-f]*. ')" -gt 20000000 ]
+    [ "$(time_of ';culprit;[a-z_0-9]*pread[a-z_0-9]* ')" -gt 200000000 ]
+}
+
 @test "all stacks of a burst count" {
     # jobio is stopped during the first reads.
     # shellcheck disable=SC2016 # the inner shell expands them

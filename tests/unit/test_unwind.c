@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Proves: stacks are unwound by the tables of the program, and only a stack with the same functions
  * is taken for a known one. */
+#define _GNU_SOURCE
 #include "config.h"
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -190,6 +196,105 @@ static void test_known(void **state)
     code_files_destroy(files);
 }
 
+/* --- a file that changes ---------------------------------------------------------------------- */
+
+#define COPY "/tmp/jobio-test-unwind-XXXXXX"
+
+/* Copies this program. Returns where its functions are, without the address. */
+static struct code_place copy_self(struct code_files *files, char *path)
+{
+    _close_ int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    _close_ int out = mkstemp(path);
+    struct code_mapping mapping = {.path = path};
+    struct stat st;
+    int64_t file;
+
+    assert_true(in >= 0 && out >= 0);
+    assert_int_equal(fstat(in, &st), 0);
+    assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
+    assert_int_equal(fstat(out, &st), 0);
+    mapping.major = major(st.st_dev);
+    mapping.minor = minor(st.st_dev);
+    mapping.inode = st.st_ino;
+    file = code_files_open(files, (uint32_t)getpid(), &mapping);
+    assert_true(file >= 0);
+    return (struct code_place){.file = (uint64_t)file};
+}
+
+static char *name_of(struct symbols *symbols, const struct code_place *place)
+{
+    struct text_buffer text;
+
+    assert_non_null(text_buffer_open(&text));
+    symbols_write(symbols, place, text.out);
+    return text_buffer_take(&text);
+}
+
+/* An address of outer() in its file. */
+static uint64_t address_of_outer(void)
+{
+    _free_ struct taken *taken = take(outer);
+    struct code_files *files = code_files_create();
+    struct program *program = program_create(&taken->stack, files);
+    struct program_stack stack;
+
+    assert_non_null(program);
+    program_unwind(program, &taken->stack, &stack);
+    assert_true(stack.n > 1);
+    program_destroy(program);
+    code_files_destroy(files);
+    return stack.places[1].address;
+}
+
+static void test_changed_file(void **state)
+{
+    static const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+    struct code_files *files = code_files_create();
+    char path[] = COPY, wanted[64];
+    struct code_place place = copy_self(files, path);
+    struct symbols *symbols = symbols_create(files);
+    _free_ char *found = NULL, *changed = NULL, *truncated = NULL;
+
+    (void)state;
+    place.address = address_of_outer();
+    found = name_of(symbols, &place);
+    assert_true(starts_with(found, "outer\t"));
+    (void)snprintf(wanted, sizeof(wanted), "[%s+0x%" PRIx64 "]", path + strlen("/tmp/"),
+                   place.address);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    changed = name_of(symbols, &place);
+    assert_string_equal(changed, wanted);
+    assert_int_equal(truncate(path, 0), 0);
+    truncated = name_of(symbols, &place);
+    assert_string_equal(truncated, wanted);
+    symbols_destroy(symbols);
+    code_files_destroy(files);
+    (void)unlink(path);
+}
+
+/* A file that was truncated is not read as if it were in memory: that would be a SIGBUS. */
+static void test_truncated_file(void **state)
+{
+    struct code_files *files = code_files_create();
+    char path[] = COPY;
+    struct code_place place = copy_self(files, path);
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+
+    (void)state;
+    dwfl = libdw.dwfl_begin(libdw_callbacks());
+    assert_non_null(dwfl);
+    libdw.dwfl_report_begin(dwfl);
+    module = libdw_report(dwfl, "copy", code_files_elf(files, place.file), 0);
+    (void)libdw.dwfl_report_end(dwfl, NULL, NULL);
+    assert_non_null(module);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_null(libdw.dwfl_module_addrname(module, address_of_outer()));
+    libdw.dwfl_end(dwfl);
+    code_files_destroy(files);
+    (void)unlink(path);
+}
+
 /* --- made stacks ------------------------------------------------------------------------------ */
 
 #define COUNTER 0x1000
@@ -298,9 +403,10 @@ static int load(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_other_program),
-        cmocka_unit_test(test_known),     cmocka_unit_test(test_same_stack),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_functions),    cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_known),        cmocka_unit_test(test_same_stack),
+        cmocka_unit_test(test_truncated),    cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_changed_file), cmocka_unit_test(test_truncated_file),
     };
 
     return cmocka_run_group_tests(tests, load, NULL);
