@@ -100,7 +100,7 @@ is_exact() {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" copy 20
     [ "$(spans read "$T/slow/0")" = "$(time_of ';main;(wait_in;)?(copy_to_file;)?copy;') 20" ]
     text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" copy 20
-    grep -Eq '^waiting code: 2[0-9] calls ' "$T/text" # an open may be slow, too
+    tr -s ' \n' ' ' < "$T/text" | grep -E ' % 20 waiter [a-z_0-9]*sendfile[a-z_0-9]* '
 }
 
 @test "a slow flush at close is a call, also if the file remains open" {
