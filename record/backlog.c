@@ -31,6 +31,21 @@ static bool is_wanted(const struct ended_job *job, void *arg)
     return ended_wants_record(job, &b->rules);
 }
 
+struct listing {
+    struct backlog *backlog;
+    struct ended_seen seen;
+};
+
+/* A requeued job may keep the comment with the record of the run before, or get it during the next
+ * one. */
+static bool may_be_wanted(const struct ended_job *job, void *arg)
+{
+    struct listing *listing = arg;
+    bool is_later_run = ended_seen_add(&listing->seen, job);
+
+    return is_later_run || is_wanted(job, listing->backlog);
+}
+
 /* A window of time may lack the earlier runs of a job, which are needed to count its restarts: look
  * the jobs up again by their numbers. */
 static int find_again(struct backlog *b, const struct ended_jobs *found, struct ended_jobs *ret,
@@ -47,12 +62,14 @@ static int find_again(struct backlog *b, const struct ended_jobs *found, struct 
 
 static int find_listed(struct backlog *b, struct ended_jobs *ret, struct error *error)
 {
+    struct listing listing = {b, {.since = b->rules.now - b->options->since_s}};
     struct ended_jobs found = {0};
-    int r = accounting_list(b->accounting, b->rules.now - b->options->since_s, b->rules.now,
-                            is_wanted, b, &found, error);
+    int r = accounting_list(b->accounting, listing.seen.since, b->rules.now, may_be_wanted,
+                            &listing, &found, error);
 
     if (!r)
         r = find_again(b, &found, ret, error);
+    ended_seen_clear(&listing.seen);
     ended_jobs_clear(&found);
     return r;
 }

@@ -4,6 +4,7 @@
 #include "record/ended_jobs.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,37 @@ void ended_jobs_sort(struct ended_jobs *jobs)
         if (i > 0 && is_next_run(job, before))
             job->restart = before->restart + !before->resized;
     }
+}
+
+/* A job is usually requeued within this time after its end. */
+#define REQUEUE_USUAL_S 3600
+
+/* The tree has the numbers themselves as keys. */
+static int compare_keys(const void *a, const void *b)
+{
+    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static void keep(void *key)
+{
+    (void)key;
+}
+
+void ended_seen_clear(struct ended_seen *seen)
+{
+    tdestroy(seen->jobids, keep);
+    seen->jobids = NULL;
+}
+
+bool ended_seen_add(struct ended_seen *seen, const struct ended_job *job)
+{
+    const void *key = (const void *)(uintptr_t)job->jobid;
+
+    if (job->restart_known)
+        return false;
+    if (job->submit <= seen->since + REQUEUE_USUAL_S || tfind(key, &seen->jobids, compare_keys))
+        return true;
+    return !tsearch(key, &seen->jobids, compare_keys);
 }
 
 static bool read_own_record(const struct ended_job *job, struct record_head *head)

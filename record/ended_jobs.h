@@ -56,6 +56,17 @@ void ended_jobs_clear(struct ended_jobs *jobs);
  * of earlier rows of the same job, so all rows of a job must be in the list. */
 void ended_jobs_sort(struct ended_jobs *jobs);
 
+/* The rows of a listing so far, for Slurm before 23.11. */
+struct ended_seen {
+    int64_t since; /* no run ended before is listed */
+    void *jobids;  /* tsearch tree of numbers */
+};
+void ended_seen_clear(struct ended_seen *seen);
+/* Note a row of the listing. Returns whether it may not be the first run of its job: its restart is
+ * not known, and another row of the job was listed already, or may have ended too early for the
+ * listing. Without memory it may be, too. */
+bool ended_seen_add(struct ended_seen *seen, const struct ended_job *job);
+
 /* Ages in seconds since the end of the job. */
 struct ended_rules {
     int64_t now;

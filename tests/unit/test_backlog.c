@@ -178,6 +178,32 @@ static void test_restarts_are_counted(void **state)
     ended_jobs_clear(&jobs);
 }
 
+/* What a listing of one day shows before the restarts can be counted. */
+static void test_later_runs_are_looked_up(void **state)
+{
+    struct ended_seen seen = {.since = NOW - 86400};
+    struct ended_job job = ended(5, COMPLETE), other = ended(5, COMPLETE);
+
+    (void)state;
+    other.jobid = 8;
+    assert_false(ended_seen_add(&seen, &job));
+    assert_false(ended_seen_add(&seen, &other));
+    assert_true(ended_seen_add(&seen, &job));
+    job.restart_known = true;
+    assert_false(ended_seen_add(&seen, &job));
+    other.jobid = 9;
+    other.submit = NOW - 86400 + 3600; /* an earlier run may have ended before */
+    assert_true(ended_seen_add(&seen, &other));
+    other.jobid = 10;
+    other.submit++;
+    assert_false(ended_seen_add(&seen, &other));
+    ended_seen_clear(&seen);
+    assert_false(ended_seen_add(&seen, &other));
+    ended_seen_clear(&seen);
+    ended_job_clear(&job);
+    ended_job_clear(&other);
+}
+
 static int understand(const char *format, const char *record, struct node_query *ask)
 {
     struct error error;
@@ -253,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_settled_meanwhile),
         cmocka_unit_test(test_restarts_are_counted),
+        cmocka_unit_test(test_later_runs_are_looked_up),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_query),
     };
