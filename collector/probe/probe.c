@@ -231,6 +231,23 @@ static int pin(struct probe *probe, struct error *error)
     return r < 0 ? error_errno(error, r, "cannot pin the shape in '%s'", probe->directory) : 0;
 }
 
+/* What the programs report. */
+static int open_rings(struct probe *probe, const struct probe_options *options, struct error *error)
+{
+    int r;
+
+    probe->ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.new_mounts), probe_report_mount,
+                                   probe, NULL);
+    if (!probe->ring)
+        return error_errno(error, -errno, "cannot open the ring buffer");
+    r = probe->adopted && probe->features.spans ? spans_reset(probe, error) : 0;
+    if (r == 0 && options->spans)
+        r = spans_open(probe, error);
+    if (r == 0 && probe->features.long_ns)
+        r = stacks_open(probe, error);
+    return r;
+}
+
 int probe_create(struct probe **ret, const struct probe_options *options, struct error *error)
 {
     CLEANUP(probe_destroyp) struct probe *probe = calloc(1, sizeof(*probe));
@@ -277,15 +294,7 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (r < 0)
         return r;
     rpc_poll(probe);
-    probe->ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.new_mounts), probe_report_mount,
-                                   probe, NULL);
-    if (!probe->ring)
-        return error_errno(error, -errno, "cannot open the ring buffer");
-    r = probe->adopted && probe->features.spans ? spans_reset(probe, error) : 0;
-    if (r == 0 && options->spans)
-        r = spans_open(probe, error);
-    if (r == 0 && probe->features.long_ns)
-        r = stacks_open(probe, error);
+    r = open_rings(probe, options, error);
     if (r == 0 && options->pin_dir && !probe->blind)
         r = layouts_open(probe, options->pin_dir, error);
     if (r < 0)
