@@ -26,12 +26,13 @@ struct stack {
     struct stack_weight weight;
 };
 
-/* A zeroed struct is empty. `stacks`, `other`, counts.unsampled and counts.lost add up to
+/* A zeroed struct is empty. `stacks`, `other`, `failed`, counts.unsampled and counts.lost add up to
  * counts.all, if the threads were not counted while it was read. */
 struct stack_profile {
     struct stack *stacks; /* owned; those with the most time, in this order */
     size_t n;
-    struct stack_weight other; /* of all further stacks */
+    struct stack_weight other;  /* of all further stacks */
+    struct stack_weight failed; /* handed to no process that unwinds, or it failed */
     /* Of all stacks: those whose outer functions are missing, and those of processes that had ended
      * before anything was known of them. */
     struct stack_weight truncated, unread;
@@ -44,6 +45,15 @@ struct stack_profile {
 
 /* Keep the stacks with the most time of these n, whose texts it takes over: equal ones as one. */
 void stack_profile_fill(struct stack_profile *profile, struct stack *stacks, size_t n);
+/* Keep the first stacks, whose texts have this number of bytes together, and sum up the others. */
+void stack_profile_limit(struct stack_profile *profile, size_t bytes);
+/* The sum for different steps or nodes: *to += from. *to is created if it is NULL; `from` may be
+ * NULL. 0 or -ENOMEM. */
+int stack_profile_add(struct stack_profile **to, const struct stack_profile *from);
 void stack_profile_clear(struct stack_profile *profile);
+void stack_profile_destroy(struct stack_profile *profile); /* frees the struct; NULL is fine */
+/* What has a stack: `stacks` and `other`. */
+struct stack_weight stack_profile_sum(const struct stack_profile *profile);
+void stack_weight_add(struct stack_weight *to, const struct stack_weight *from);
 
 #endif

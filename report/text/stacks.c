@@ -26,7 +26,7 @@ struct rest {
     const struct stack_weight *weight;
 };
 
-#define RESTS 3
+#define RESTS 4
 
 static void list_rests(const struct stack_profile *profile, struct rest rests[RESTS])
 {
@@ -35,6 +35,11 @@ static void list_rests(const struct stack_profile *profile, struct rest rests[RE
                              &profile->counts.unsampled};
     rests[2] =
         (struct rest){"[lost]", "no stack, because they came too fast", &profile->counts.lost};
+    rests[3] = (struct rest){
+        "[not unwound]",
+        "no stack, because their process is of another user, or the process that unwinds "
+        "them failed or was too slow",
+        &profile->failed};
 }
 
 /* --- folded ----------------------------------------------------------------------------------- */
@@ -128,7 +133,7 @@ static void write_note(FILE *out, const struct stack_weight *weight, const char 
 static void write_profile(FILE *out, const struct stack_profile *profile)
 {
     const struct stack_counts *counts = &profile->counts;
-    uint64_t with_stack = counts->all.time_ns - counts->unsampled.time_ns - counts->lost.time_ns;
+    uint64_t with_stack = stack_profile_sum(profile).time_ns;
     char calls[UNITS_SIZE], least[UNITS_SIZE], time[UNITS_SIZE];
     struct stack_weight further = profile->other;
     struct rest rests[RESTS];

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/stack.h"
+#include "common/stack_text.h"
 #include "common/text.h"
 #include "report/text/stacks.h"
 
@@ -81,7 +82,8 @@ static void test_folded(void **state)
     struct stack *stacks = make(1);
     struct stack_profile profile = {
         .other = {1, 5},
-        .counts = {.all = {9, 2000022}, .unsampled = {2, 7}, .lost = {3, 9}},
+        .failed = {1, 3},
+        .counts = {.all = {10, 2000025}, .unsampled = {2, 7}, .lost = {3, 9}},
     };
     _free_ char *text = NULL;
     size_t size;
@@ -97,7 +99,8 @@ static void test_folded(void **state)
     assert_string_equal(text, "app;main;[app+0x5];f0 1000000\n"
                               "[other stacks] 5\n"
                               "[not sampled] 7\n"
-                              "[lost] 9\n");
+                              "[lost] 9\n"
+                              "[not unwound] 3\n");
     stack_profile_clear(&profile);
 }
 
@@ -186,12 +189,162 @@ static void test_empty(void **state)
     assert_string_equal(text, "\nwaiting code: 0 calls of at least 1.0 ms took 0 ns\n");
 }
 
+/* --- sums and texts --------------------------------------------------------------------------- */
+
+static void assert_same(const struct stack_profile *a, const struct stack_profile *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        assert_string_equal(a->stacks[i].text, b->stacks[i].text);
+        assert_memory_equal(&a->stacks[i].weight, &b->stacks[i].weight,
+                            sizeof(a->stacks[i].weight));
+    }
+    assert_memory_equal(&a->other, &b->other, sizeof(a->other));
+    assert_memory_equal(&a->truncated, &b->truncated, sizeof(a->truncated));
+    assert_memory_equal(&a->unread, &b->unread, sizeof(a->unread));
+}
+
+static void test_sum(void **state)
+{
+    struct stack_profile a = {.failed = {1, 2}, .least_ns = 9, .counts = {.all = {5, 6}}};
+    struct stack_profile b = {.other = {3, 4}, .unread = {1, 1}, .least_ns = 7};
+    struct stack_profile *sum = NULL;
+
+    (void)state;
+    stack_profile_fill(&a, make(100), 100);
+    stack_profile_fill(&b, make(120), 120);
+    assert_int_equal(stack_profile_add(&sum, NULL), 0);
+    assert_null(sum);
+    assert_int_equal(stack_profile_add(&sum, &a), 0);
+    assert_same(sum, &a);
+    assert_int_equal(stack_profile_add(&sum, &b), 0);
+    assert_int_equal(sum->n, 100);
+    assert_string_equal(sum->stacks[0].text, "app;main;f99");
+    assert_int_equal(sum->stacks[0].weight.calls, 2);
+    assert_int_equal(sum->stacks[0].weight.time_ns, 200000000);
+    assert_int_equal(stack_profile_sum(sum).calls, 100 + 120 + 3);
+    assert_int_equal(stack_profile_sum(sum).time_ns, (5050 + 7260) * 1000000ull + 4);
+    assert_int_equal(sum->failed.time_ns, 2);
+    assert_int_equal(sum->unread.calls, 1);
+    assert_int_equal(sum->counts.all.time_ns, 6);
+    assert_int_equal(sum->least_ns, 7);
+    stack_profile_destroy(sum);
+    stack_profile_clear(&a);
+    stack_profile_clear(&b);
+}
+
+static void test_limit(void **state)
+{
+    struct stack_profile profile = {0};
+
+    (void)state;
+    stack_profile_fill(&profile, make(10), 10);
+    stack_profile_limit(&profile, 3 * strlen("app;main;f9"));
+    assert_int_equal(profile.n, 3);
+    assert_int_equal(profile.other.calls, 7);
+    assert_int_equal(profile.other.time_ns, 28 * 1000000);
+    stack_profile_limit(&profile, 0);
+    assert_int_equal(profile.n, 0);
+    assert_int_equal(profile.other.calls, 10);
+    stack_profile_clear(&profile);
+}
+
+static char *write_profile(const struct stack_profile *profile)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    stack_text_write(profile, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void test_round_trip(void **state)
+{
+    struct stack_profile profile = {
+        .other = {3, 4}, .truncated = {UINT64_MAX, 1}, .unread = {2, UINT64_MAX}};
+    struct stack_profile read = {0};
+    _free_ char *text = NULL;
+    struct error error;
+
+    (void)state;
+    stack_profile_fill(&profile, make(100), 100);
+    free(profile.stacks[7].text);
+    profile.stacks[7].text = strdup("a b;main\tlib c;[x+0x1]");
+    text = write_profile(&profile);
+    if (stack_text_parse(text, &read, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_same(&read, &profile);
+    stack_profile_clear(&read);
+    stack_profile_clear(&profile);
+}
+
+/* Each byte of the text is needed, and nothing else is accepted. */
+static void test_bad_texts(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "end",
+                                      "end\nend\n",
+                                      "\nend\n",
+                                      "stack 1 2\nend\n",
+                                      "stack 1 2 \nend\n",
+                                      "stack 1 2 a\x01\nend\n",
+                                      "stack 1 2 a\tb\tc\nend\n",
+                                      "stack 1 2 \ta\nend\n",
+                                      "stack -1 2 a\nend\n",
+                                      "stack 1 x a\nend\n",
+                                      "other 1 2 a\nend\n",
+                                      "other 1\nend\n",
+                                      "more 1 2\nend\n",
+                                      "other 1 99999999999999999999\nend\n",
+                                      "error text\nend\n"};
+    struct stack_profile read = {0}, full = {0};
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        _free_ char *text = strdup(bad[i]);
+
+        if (stack_text_parse(text, &read, &error) != -EBADMSG)
+            fail_msg("accepted: %s", bad[i]);
+    }
+    stack_profile_fill(&full, make(3), 3);
+    for (size_t n = 0;; n++) {
+        _free_ char *text = write_profile(&full);
+
+        if (n == strlen(text))
+            break;
+        text[n] = '\0';
+        assert_int_equal(stack_text_parse(text, &read, &error), -EBADMSG);
+    }
+    stack_profile_clear(&full);
+}
+
+static void test_too_many(void **state)
+{
+    _free_ char *text = calloc(1, 101 * strlen("stack 1 1 a\n") + 8);
+    struct stack_profile read = {0};
+    struct error error;
+
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < 101; i++)
+        strcat(text, "stack 1 1 a\n");
+    strcat(text, "end\n");
+    assert_int_equal(stack_text_parse(text, &read, &error), -EBADMSG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other),  cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_folded), cmocka_unit_test(test_folded_error),
-        cmocka_unit_test(test_text),   cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_sum),          cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_other),
+        cmocka_unit_test(test_equal),        cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_folded_error), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
