@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +13,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "collector/stacks/libdw.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* Each takes a descriptor, and at most half of them may. Functions of further files have no names.
  */
@@ -68,29 +72,57 @@ static bool is_mapped(const struct code_file *file, const struct code_mapping *m
            file->minor == mapping->minor;
 }
 
-/* The file at the path, if it is still the one that was mapped. */
-static int open_path(const struct code_mapping *mapping)
+/* Since when the process runs, CLOCK_REALTIME. */
+static time_t started_at(uint64_t started_ns)
 {
-    _close_ int fd = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
+    uint64_t age = clock_ns(CLOCK_MONOTONIC) - started_ns;
 
-    if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino != mapping->inode ||
-        major(st.st_dev) != mapping->major || minor(st.st_dev) != mapping->minor)
-        return -ENOENT;
-    return TAKE_FD(fd);
+    return (time_t)((clock_ns(CLOCK_REALTIME) - age) / NS_PER_S);
 }
 
-/* The kernel opens exactly the mapped file while the process lives, also in other mount namespaces
- * and if it was deleted. */
+/* Returns whether it is the mapped file. The mappings of an overlay may have the numbers of the
+ * file below it: there it is the same if it has not changed since the process started. */
+static bool is_file(int fd, const struct code_mapping *mapping)
+{
+    struct statfs fs;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    if (st.st_ino == mapping->inode && major(st.st_dev) == mapping->major &&
+        minor(st.st_dev) == mapping->minor)
+        return true;
+    return mapping->started_ns && fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC &&
+           st.st_ctime < started_at(mapping->started_ns);
+}
+
+/* The file at the path, if it is still the one that was mapped. */
+static int open_path(const char *path, const struct code_mapping *mapping)
+{
+    _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    return fd >= 0 && is_file(fd, mapping) ? TAKE_FD(fd) : -ENOENT;
+}
+
+/* While the process lives, the kernel opens exactly the mapped file, also if it was deleted, but
+ * only for root. Others find it by its path in the process's mount namespace. */
 static int open_mapped(uint32_t pid, const struct code_mapping *mapping)
 {
-    char path[96];
+    char path[PATH_MAX + 32];
     int fd;
 
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
                    mapping->start, mapping->end);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd >= 0 ? fd : open_path(mapping);
+    if (fd >= 0)
+        return fd;
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root%s", pid, mapping->path);
+    fd = open_path(path, mapping);
+    if (fd >= 0)
+        return fd;
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+    fd = open_path(path, mapping);
+    return fd >= 0 ? fd : open_path(mapping->path, mapping);
 }
 
 int64_t code_files_open(struct code_files *files, uint32_t pid, const struct code_mapping *mapping)

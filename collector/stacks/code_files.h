@@ -22,6 +22,7 @@ struct code_mapping {
     uint32_t major, minor;
     uint64_t inode;
     const char *path;
+    uint64_t started_ns; /* of the process, CLOCK_MONOTONIC; 0: not known */
 };
 
 struct code_files;

@@ -2,15 +2,20 @@
 /* For builds without BPF or the headers of libdw, and for other architectures than x86-64. */
 #include "collector/stacks/recorder.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/stacks/unwinder.h"
+
+#define WHY "cannot record stacks: this jobio was built without libdw, or not for x86-64"
+
 int stack_recorder_create(struct stack_recorder **ret, struct probe *probe,
                           const struct stack_limits *limits, struct error *error)
 {
     (void)ret;
     (void)probe;
     (void)limits;
-    return error_set(error, -ENOTSUP,
-                     "cannot record stacks: this jobio was built without libdw, or not for "
-                     "x86-64");
+    return error_set(error, -ENOTSUP, WHY);
 }
 
 void stack_recorder_destroy(struct stack_recorder *recorder)
@@ -46,4 +51,12 @@ int stack_recorder_finish(struct stack_recorder *recorder, struct stack_profile 
     (void)ret;
     (void)error;
     return 0;
+}
+
+int unwinder_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    (void)puts(WHY);
+    return EXIT_FAILURE;
 }

@@ -233,6 +233,7 @@ static void report_files(struct program *program, char *maps)
 
         if (!parse_line(line, &mapping, &executes))
             continue;
+        mapping.started_ns = program->started;
         if (!mapping.offset)
             first = mapping;
         if (!executes || !first.inode || mapping.inode != first.inode ||
