@@ -86,7 +86,7 @@ __noinline int stack_take(__u32 step, __u64 time_ns)
     if (!features.long_ns || !features.task_regs)
         return 0;
     calls = bpf_map_lookup_elem(&stack_steps, &step);
-    if (!calls)
+    if (!calls || time_ns < calls->least_ns)
         return 0;
     __sync_fetch_and_add(&calls->calls, 1);
     __sync_fetch_and_add(&calls->time_ns, time_ns);

@@ -52,8 +52,9 @@ struct stack_record {
     __u8 bytes[STACK_CHUNKS * STACK_CHUNK];
 };
 
-/* Map `stack_steps`, by step: its long calls. User space sets interval_ns. */
+/* Map `stack_steps`, by step: its long calls. User space sets the first two. */
 struct stack_step {
+    __u64 least_ns;    /* calls from this time on, or from features.long_ns if that is more */
     __u64 interval_ns; /* between two stacks, on average of a second */
     __u64 due_ns;      /* CLOCK_MONOTONIC: no stack before it */
     __u64 calls, time_ns;

@@ -14,7 +14,7 @@ static bool is_of_traces(const struct bpf_map *map)
     return !strcmp(bpf_map__name(map), "spans") || !strcmp(bpf_map__name(map), "traces");
 }
 
-/* Programs that are pinned report no stacks. */
+/* The same for stacks. */
 static bool is_of_stacks(const struct bpf_map *map)
 {
     return !strcmp(bpf_map__name(map), "stacks") || !strcmp(bpf_map__name(map), "stack_steps");
@@ -101,27 +101,41 @@ int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *erro
     return 1;
 }
 
-int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error)
+/* Both maps, or none. */
+static int adopt_pair(struct bpf_map *const maps[2], const char *directory, struct error *error)
 {
-    struct bpf_map *const maps[] = {skel->maps.spans, skel->maps.traces};
-    int fds[ARRAY_SIZE(maps)], r = 1;
+    int fds[2], r = 1;
 
-    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fds[i] = open_pin(maps[i], directory, error);
-    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         if (fds[i] < 0 && r >= 0)
             r = fds[i] == -ENOENT ? 0 : fds[i];
-    for (size_t i = 0; i < ARRAY_SIZE(maps) && r > 0; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(fds) && r > 0; i++) {
         int failed = bpf_map__reuse_fd(maps[i], fds[i]);
 
         if (failed < 0)
             r = error_errno(error, failed, "cannot take over the pinned map '%s'",
                             bpf_map__name(maps[i]));
     }
-    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         if (fds[i] >= 0)
             (void)close(fds[i]);
     return r;
+}
+
+int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error)
+{
+    struct bpf_map *const maps[] = {skel->maps.spans, skel->maps.traces};
+
+    return adopt_pair(maps, directory, error);
+}
+
+int maps_adopt_stacks(struct jobio_bpf *skel, const char *directory, struct error *error)
+{
+    struct bpf_map *const maps[] = {skel->maps.stacks, skel->maps.stack_steps};
+
+    return adopt_pair(maps, directory, error);
 }
 
 int maps_share(const struct probe *probe, struct bpf_object *object)
@@ -154,8 +168,9 @@ static int pin(const struct bpf_map *map, const char *directory, const char *nam
     return r < 0 ? error_errno(error, r, "cannot pin '%s'", path) : 0;
 }
 
-/* Those of traces first: if all others are there, these are, too. */
-int maps_pin(struct jobio_bpf *skel, bool traces, const char *directory, struct error *error)
+/* Those of traces and stacks first: if all others are there, these are, too. */
+int maps_pin(struct jobio_bpf *skel, bool traces, bool stacks, const char *directory,
+             struct error *error)
 {
     struct bpf_map *map;
     int r = 0;
@@ -164,6 +179,10 @@ int maps_pin(struct jobio_bpf *skel, bool traces, const char *directory, struct 
         r = pin(skel->maps.spans, directory, "spans", error);
     if (traces && r == 0)
         r = pin(skel->maps.traces, directory, "traces", error);
+    if (stacks && r == 0)
+        r = pin(skel->maps.stacks, directory, "stacks", error);
+    if (stacks && r == 0)
+        r = pin(skel->maps.stack_steps, directory, "stack_steps", error);
     bpf_object__for_each_map(map, skel->obj)
     {
         if (r == 0 && pin_name(map))

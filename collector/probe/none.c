@@ -452,10 +452,17 @@ int probe_spans(struct probe *probe, uint32_t max, probe_span_f each, void *arg,
     return 0;
 }
 
-int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second, struct error *error)
+void probe_stacks_end(struct probe *probe, uint32_t step)
+{
+    (void)probe;
+    (void)step;
+}
+
+int probe_stacks_start(struct probe *probe, uint32_t step, struct stack_limits *limits,
+                       struct error *error)
 {
     (void)step;
-    (void)per_second;
+    (void)limits;
     return error_set(error, -ENOTSUP, "cannot report stacks: %.200s", probe->blind);
 }
 

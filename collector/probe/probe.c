@@ -58,7 +58,8 @@ static int open_directory(struct probe *probe, const char *pin_dir, struct error
     return 0;
 }
 
-/* All programs of a layout can trace, or none: those that an earlier process has pinned decide. */
+/* All programs of a layout can trace, or none, and the same for stacks: those that an earlier
+ * process has pinned decide. */
 static int adopt(struct probe *probe, struct error *error)
 {
     int r = maps_adopt(probe->skel, probe->directory, error);
@@ -68,7 +69,12 @@ static int adopt(struct probe *probe, struct error *error)
         r = maps_adopt_traces(probe->skel, probe->directory, error);
         probe->features.spans = r > 0;
     }
+    if (probe->adopted && r >= 0) {
+        r = maps_adopt_stacks(probe->skel, probe->directory, error);
+        probe->features.long_ns = r > 0 ? PROBE_LONG_LEAST_NS : 0;
+    }
     probe->skel->rodata->features.spans = probe->features.spans;
+    probe->skel->rodata->features.long_ns = probe->features.long_ns;
     return r < 0 ? r : 0;
 }
 
@@ -223,7 +229,8 @@ static int pin(struct probe *probe, struct error *error)
     if (!probe->adopted) {
         if (mkdir(probe->directory, 0700) < 0 && errno != EEXIST)
             return error_errno(error, -errno, "cannot make '%s'", probe->directory);
-        r = maps_pin(probe->skel, probe->features.spans, probe->directory, error);
+        r = maps_pin(probe->skel, probe->features.spans, probe->features.long_ns, probe->directory,
+                     error);
     }
     if (r < 0)
         return r;
@@ -243,7 +250,9 @@ static int open_rings(struct probe *probe, const struct probe_options *options, 
     r = probe->adopted && probe->features.spans ? spans_reset(probe, error) : 0;
     if (r == 0 && options->spans)
         r = spans_open(probe, error);
-    if (r == 0 && probe->features.long_ns)
+    if (r == 0 && probe->adopted && probe->features.long_ns)
+        r = stacks_tidy(probe, !options->long_ns, error);
+    if (r == 0 && options->long_ns && probe->features.long_ns)
         r = stacks_open(probe, error);
     return r;
 }
@@ -270,7 +279,8 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     features_detect(&probe->features);
     probe->features.spans = options->spans;
     probe->features.lasting = options->pin_dir != NULL;
-    probe->features.long_ns = options->pin_dir ? 0 : options->long_ns;
+    probe->features.long_ns =
+        options->pin_dir && options->long_ns ? PROBE_LONG_LEAST_NS : options->long_ns;
     if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)

@@ -18,6 +18,7 @@ struct probe;
 
 enum probe_backend { PROBE_NONE, PROBE_FENTRY, PROBE_KPROBE, PROBE_TP_BTF };
 
+#define PROBE_LONG_LEAST_NS 1000000
 struct probe_options {
     /* Directory on bpffs for maps and links ("/sys/fs/bpf/jobio"). A subdirectory named after the
      * layout is created in it, or adopted from an earlier process. NULL: nothing is pinned. */
@@ -31,7 +32,8 @@ struct probe_options {
      * without it do not trace. */
     bool spans;
     /* Calls that take this long may report their stack (collector/probe/stacks.h); 0: none does.
-     * Ignored with pin_dir. */
+     * With pin_dir it must be at least PROBE_LONG_LEAST_NS, and programs that an earlier process
+     * has pinned without it report none. */
     uint64_t long_ns;
 };
 

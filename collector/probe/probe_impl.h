@@ -93,8 +93,10 @@ int spans_reset(struct probe *probe, struct error *error);
 int spans_open(struct probe *probe, struct error *error);
 void spans_close(struct probe *probe);
 
-/* stacks.c: the same three for the maps of stacks. */
+/* stacks.c: the same for the maps of stacks. */
 void stacks_set_sizes(struct jobio_bpf *skel);
+/* After adoption: forget the numbers of steps that are not in the maps, or `all`. */
+int stacks_tidy(struct probe *probe, bool all, struct error *error);
 int stacks_open(struct probe *probe, struct error *error);
 void stacks_close(struct probe *probe);
 
@@ -157,10 +159,12 @@ int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *erro
 /* The same for the maps of traces. Call it after maps_adopt() has returned 1. Returns 0 if the
  * pinned programs cannot trace. */
 int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error);
+int maps_adopt_stacks(struct jobio_bpf *skel, const char *directory, struct error *error);
 /* Let another object use the maps of the loaded skeleton: all that have the same name in both. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
 /* traces: with those of traces. */
-int maps_pin(struct jobio_bpf *skel, bool traces, const char *directory, struct error *error);
+int maps_pin(struct jobio_bpf *skel, bool traces, bool stacks, const char *directory,
+             struct error *error);
 /* Unmap `memory` of a loaded skeleton, because the kernel would count all of it as resident. */
 void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the directory and its pins. A missing directory is not an error. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/probe/stacks.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "bpf/stack_records.h"
 #include "collector/probe/probe_impl.h"
 #include "common/clock.h"
@@ -48,20 +51,103 @@ void stacks_close(struct probe *probe)
     ring_buffer__free(probe->stack_ring);
 }
 
-int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second, struct error *error)
-{
-    const struct stack_step calls = {.interval_ns = NS_PER_S / per_second};
-    int r;
+/* --- steps ------------------------------------------------------------------------------------ */
 
+struct numbers {
+    uint32_t *items; /* owned */
+    size_t n;
+};
+
+static int add_number(struct numbers *numbers, uint32_t number)
+{
+    uint32_t *grown = reallocarray(numbers->items, numbers->n + 1, sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    numbers->items = grown;
+    grown[numbers->n++] = number;
+    return 0;
+}
+
+static int list_step(const void *key, const void *value, void *arg)
+{
+    uint64_t id;
+
+    (void)value;
+    memcpy(&id, key, sizeof(id));
+    return add_number(arg, step_number(id & ~STEP_KEY_V1, id & STEP_KEY_V1 ? 1 : 2));
+}
+
+static int list_counts(const void *key, const void *value, void *arg)
+{
+    uint32_t step;
+
+    (void)value;
+    memcpy(&step, key, sizeof(step));
+    return add_number(arg, step);
+}
+
+static bool has(const struct numbers *numbers, uint32_t number)
+{
+    for (size_t i = 0; i < numbers->n; i++)
+        if (numbers->items[i] == number)
+            return true;
+    return false;
+}
+
+int stacks_tidy(struct probe *probe, bool all, struct error *error)
+{
+    struct numbers steps = {0}, counts = {0};
+    int r = map_each(probe, probe->skel->maps.steps, list_step, &steps, error);
+
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.stack_steps, list_counts, &counts, error);
+    for (size_t i = 0; i < counts.n && r == 0; i++)
+        if (all || !has(&steps, counts.items[i]))
+            probe_stacks_end(probe, counts.items[i]);
+    free(steps.items);
+    free(counts.items);
+    return r;
+}
+
+static int check(const struct probe *probe, struct error *error)
+{
     if (probe->blind)
         return error_set(error, -ENOTSUP, "cannot report stacks: %.200s", probe->blind);
     if (!probe->features.task_regs)
         return error_set(error, -ENOTSUP,
                          "cannot report stacks: this kernel lacks bpf_task_pt_regs (Linux 5.15)");
+    if (!probe->stack_ring && probe->directory)
+        return error_set(error, -ENOTSUP,
+                         "cannot report stacks: the programs were loaded without them "
+                         "(stop jobiod, and run 'jobiod --detach' while no job runs)");
     if (!probe->stack_ring)
         return error_set(error, -ENOTSUP, "cannot report stacks: they were not asked for");
-    r = map_put(probe, probe->skel->maps.stack_steps, &step, &calls, BPF_ANY);
-    return r < 0 ? error_errno(error, r, "cannot report the stacks of the step") : 0;
+    return 0;
+}
+
+int probe_stacks_start(struct probe *probe, uint32_t step, struct stack_limits *limits,
+                       struct error *error)
+{
+    struct stack_step calls = {.least_ns = limits->least_ns,
+                               .interval_ns = NS_PER_S / limits->per_second};
+    int r = check(probe, error);
+
+    if (r < 0)
+        return r;
+    r = map_put(probe, probe->skel->maps.stack_steps, &step, &calls, BPF_NOEXIST);
+    if (r == -EEXIST)
+        r = map_get(probe, probe->skel->maps.stack_steps, &step, &calls);
+    if (r < 0)
+        return error_errno(error, r, "cannot report the stacks of the step");
+    limits->least_ns = calls.least_ns;
+    limits->per_second = (uint32_t)(NS_PER_S / calls.interval_ns);
+    return 0;
+}
+
+void probe_stacks_end(struct probe *probe, uint32_t step)
+{
+    (void)map_drop(probe, probe->skel->maps.stack_steps, &step);
 }
 
 int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,

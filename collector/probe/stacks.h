@@ -24,11 +24,19 @@ struct probe_stack {
     size_t size; /* of the copy; 0: the stack was not in memory */
 };
 
-/* Report the stacks of a step of this probe from now on, at most this number per second. The probe
- * must have been created with probe_options.long_ns. -ENOTSUP: it was not, this kernel
- * cannot do it, or the probe is blind. */
-int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second,
+struct stack_limits {
+    uint64_t least_ns;   /* calls from this time on are long; at least probe_options.long_ns */
+    uint32_t per_second; /* stacks, at most; more calls are only counted */
+};
+
+/* Report the stacks of a step of this probe from now on. A step whose stacks an earlier process
+ * reported keeps its limits and its counts, which are in *limits then. The probe must have been
+ * created with probe_options.long_ns. -ENOTSUP: it was not, this kernel cannot do it, or the probe
+ * is blind. */
+int probe_stacks_start(struct probe *probe, uint32_t step, struct stack_limits *limits,
                        struct error *error);
+/* Report no more stacks of the step, and forget its numbers. */
+void probe_stacks_end(struct probe *probe, uint32_t step);
 /* Read the numbers of long calls of the step, with and without stacks. */
 int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,
                         struct error *error);

@@ -55,7 +55,7 @@ int stack_recorder_start(struct stack_recorder *recorder, uint32_t step, struct 
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    return probe_stacks_start(recorder->probe, step, recorder->limits.per_second, error);
+    return probe_stacks_start(recorder->probe, step, &recorder->limits, error);
 }
 
 static void on_stack(const struct probe_stack *stack, void *arg)

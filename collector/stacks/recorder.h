@@ -6,15 +6,11 @@
 #include <stdint.h>
 
 #include "collector/probe/probe.h"
+#include "collector/probe/stacks.h"
 #include "common/error.h"
 #include "common/stack.h"
 
 struct stack_recorder;
-
-struct stack_limits {
-    uint64_t least_ns;   /* calls from this time on are long */
-    uint32_t per_second; /* stacks, at most; more calls are only counted */
-};
 
 /* The probe must have been created with limits.least_ns as probe_options.long_ns, and must stay.
  * -ENOTSUP: libdw is missing. */

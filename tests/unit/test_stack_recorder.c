@@ -16,12 +16,13 @@
 
 static uint32_t reported; /* stacks that have not been read */
 
-int probe_stacks_start(struct probe *probe, uint32_t step, uint32_t per_second, struct error *error)
+int probe_stacks_start(struct probe *probe, uint32_t step, struct stack_limits *limits,
+                       struct error *error)
 {
     (void)probe;
     (void)error;
     assert_int_equal(step, STEP);
-    assert_int_equal(per_second, 100);
+    assert_int_equal(limits->per_second, 100);
     return 0;
 }
 
