@@ -164,6 +164,8 @@ int job_account_add_step(struct job_account *job, const struct step_account *ste
     if (r == 0)
         r = block_account_add(&job->block, has_requests, step->block,
                               io_mounts_requests(&step->mounts) > 0);
+    if (r == 0)
+        r = stack_profile_add(&job->stacks, step->stacks);
     return r == 0 ? mpi_parts_add(&job->mpi_parts, &part) : r;
 }
 
@@ -183,6 +185,7 @@ void step_account_clear(struct step_account *step)
     io_mounts_clear(&step->mounts);
     mpi_account_destroy(step->mpi);
     block_account_destroy(step->block);
+    stack_profile_destroy(step->stacks);
     *step = (struct step_account){0};
 }
 
@@ -221,6 +224,7 @@ void job_account_destroy(struct job_account *job)
     mpi_account_destroy(job->mpi);
     mpi_parts_clear(&job->mpi_parts);
     block_account_destroy(job->block);
+    stack_profile_destroy(job->stacks);
     io_mounts_clear(&job->mounts);
     for (size_t i = 0; i < job->n_steps; i++)
         step_account_clear(&job->steps[i]);

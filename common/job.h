@@ -12,6 +12,7 @@
 #include "common/mpi.h"
 #include "common/mpi_parts.h"
 #include "common/slurm_state.h"
+#include "common/stack.h"
 
 /* Special step ids of Slurm (slurm.h). */
 #define STEP_EXTERN 0xfffffffcu
@@ -41,8 +42,9 @@ struct step_account {
                                  after the other count as one */
     struct completeness completeness;
     struct io_mounts mounts;
-    struct mpi_account *mpi;     /* owned; NULL: not counted */
-    struct block_account *block; /* the same */
+    struct mpi_account *mpi;      /* owned; NULL: not counted */
+    struct block_account *block;  /* the same */
+    struct stack_profile *stacks; /* owned; NULL: not recorded, or not known yet */
 };
 
 /* Sums of one node, for the comparison of nodes. */
@@ -80,9 +82,10 @@ struct job_account {
     int exit_status;
     uint64_t unsupported;  /* bit 1 << io_op: operations that this node cannot count */
     uint64_t ns_per_event; /* cost of counting a read of the page cache on this node; 0: unknown */
-    struct mpi_account *mpi;     /* owned; NULL: not counted */
-    struct mpi_parts mpi_parts;  /* of the steps that were added */
-    struct block_account *block; /* owned; NULL: not counted */
+    struct mpi_account *mpi;      /* owned; NULL: not counted */
+    struct mpi_parts mpi_parts;   /* of the steps that were added */
+    struct block_account *block;  /* owned; NULL: not counted */
+    struct stack_profile *stacks; /* owned; of the steps that have one; NULL: none has */
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */
@@ -127,8 +130,8 @@ bool job_lost_mpi_time(const struct job_account *job);
  * own_cost_of() has an estimate. */
 uint64_t job_events(const struct job_account *job);
 
-/* Add a step to the sums of the job (mounts, completeness, longest wait, MPI, block
- * requests); does not keep the step. 0 or -ENOMEM. */
+/* Add a step to the sums of the job (mounts, completeness, longest wait, MPI, block requests,
+ * stacks); does not keep the step. 0 or -ENOMEM. */
 int job_account_add_step(struct job_account *job, const struct step_account *step);
 /* Add to what is missing of the job's MPI-IO that nodes did not count it in a step that other nodes
  * counted, such as nodes with an older jobiod. Call it once, when all steps were added. 0 or

@@ -45,30 +45,31 @@ static size_t merge_equal(struct stack *stacks, size_t n)
     return kept;
 }
 
+/* Returns how many of the first stacks are kept. */
+static size_t count_kept(const struct stack *stacks, size_t n)
+{
+    size_t kept = 0, bytes = 0;
+
+    while (kept < n && kept < STACK_PROFILE_MAX) {
+        bytes += strlen(stacks[kept].text);
+        if (bytes > STACK_PROFILE_BYTES)
+            break;
+        kept++;
+    }
+    return kept;
+}
+
 void stack_profile_fill(struct stack_profile *profile, struct stack *stacks, size_t n)
 {
     n = n ? merge_equal(stacks, n) : 0;
     if (n)
         qsort(stacks, n, sizeof(*stacks), compare_times);
     profile->stacks = stacks;
-    profile->n = n < STACK_PROFILE_MAX ? n : STACK_PROFILE_MAX;
+    profile->n = count_kept(stacks, n);
     for (size_t i = profile->n; i < n; i++) {
         stack_weight_add(&profile->other, &stacks[i].weight);
         free(stacks[i].text);
     }
-}
-
-void stack_profile_limit(struct stack_profile *profile, size_t bytes)
-{
-    size_t used = 0, kept = 0;
-
-    while (kept < profile->n && used + strlen(profile->stacks[kept].text) <= bytes)
-        used += strlen(profile->stacks[kept++].text);
-    for (size_t i = kept; i < profile->n; i++) {
-        stack_weight_add(&profile->other, &profile->stacks[i].weight);
-        free(profile->stacks[i].text);
-    }
-    profile->n = kept;
 }
 
 /* Copy these stacks to the end of an array that has room for them. */

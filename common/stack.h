@@ -40,13 +40,12 @@ struct stack_profile {
     struct stack_counts counts;
 };
 
-/* The stacks of a profile, at most; the others are summed up. */
+/* The stacks of a profile, and the bytes of their texts, at most; the others are summed up. */
 #define STACK_PROFILE_MAX 100
+#define STACK_PROFILE_BYTES (256 * 1024)
 
 /* Keep the stacks with the most time of these n, whose texts it takes over: equal ones as one. */
 void stack_profile_fill(struct stack_profile *profile, struct stack *stacks, size_t n);
-/* Keep the first stacks, whose texts have this number of bytes together, and sum up the others. */
-void stack_profile_limit(struct stack_profile *profile, size_t bytes);
 /* The sum for different steps or nodes: *to += from. *to is created if it is NULL; `from` may be
  * NULL. 0 or -ENOMEM. */
 int stack_profile_add(struct stack_profile **to, const struct stack_profile *from);

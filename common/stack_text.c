@@ -67,8 +67,8 @@ static int add_stack(struct stack_profile *to, const struct stack_weight *weight
 
     if (r < 0)
         return r;
-    if (to->n == STACK_PROFILE_MAX)
-        return error_set(error, -EBADMSG, "there are more than %d stacks", STACK_PROFILE_MAX);
+    if (to->n == STACK_PROFILE_MAX || strlen(text) > STACK_PROFILE_BYTES)
+        return error_set(error, -EBADMSG, "there are too many stacks");
     if (!to->stacks)
         to->stacks = calloc(STACK_PROFILE_MAX, sizeof(*to->stacks));
     if (to->stacks)

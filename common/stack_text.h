@@ -8,9 +8,6 @@
 #include "common/error.h"
 #include "common/stack.h"
 
-/* Bytes of the texts of all stacks, at most; use stack_profile_limit() before. */
-#define STACK_TEXT_MAX (256 * 1024)
-
 /* Write the profile without its counts and least_ns. */
 void stack_text_write(const struct stack_profile *profile, FILE *out);
 /* Fill the empty profile; the text is modified. -EBADMSG: it is incomplete, or not such a text. */

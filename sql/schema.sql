@@ -257,6 +257,35 @@ CREATE TABLE block (
     PRIMARY KEY (step_id, device, shared, class)
 ) WITHOUT ROWID;
 
+-- Which code of a step waited: its calls that took long. Only of steps whose stacks were recorded.
+CREATE TABLE stack_profile (
+    step_id INTEGER PRIMARY KEY REFERENCES step (id) ON DELETE CASCADE,
+    least_ns INTEGER NOT NULL,   -- calls from this time on are long
+    calls INTEGER NOT NULL,                -- all long calls
+    time_ns INTEGER NOT NULL,
+    unsampled_calls INTEGER NOT NULL,   -- of these: without a stack, because of the limit per second
+    unsampled_ns INTEGER NOT NULL,
+    lost_calls INTEGER NOT NULL,        -- because they came too fast
+    lost_ns INTEGER NOT NULL,
+    failed_calls INTEGER NOT NULL,      -- because the process that unwinds failed
+    failed_ns INTEGER NOT NULL,
+    other_calls INTEGER NOT NULL,       -- with further stacks, which are not in the table stack
+    other_ns INTEGER NOT NULL,
+    truncated_calls INTEGER NOT NULL,   -- of those with a stack: without the outer functions
+    truncated_ns INTEGER NOT NULL,
+    unread_calls INTEGER NOT NULL,      -- of those with a stack: the process had ended before it was read
+    unread_ns INTEGER NOT NULL
+);
+-- The stacks with the most time, at most 100 a step.
+CREATE TABLE stack (
+    step_id INTEGER NOT NULL REFERENCES stack_profile (step_id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,         -- 0: the one with the most time
+    stack TEXT NOT NULL,          -- thread;function<tab>file;... from the outermost function on
+    calls INTEGER NOT NULL,
+    time_ns INTEGER NOT NULL,
+    PRIMARY KEY (step_id, number)
+) WITHOUT ROWID;
+
 -- The busiest interval of a whole job: not the sum of those of its steps.
 CREATE TABLE peak (
     job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
@@ -525,3 +554,10 @@ SELECT s.cluster, s.jobid, s.restart, s.user, s.het, s.step, s.node, b.device, b
 FROM block AS b
 JOIN step AS t ON t.id = b.step_id
 JOIN v_step AS s ON s.step_id = b.step_id;
+
+-- The stacks of each step, with the functions that waited.
+CREATE VIEW v_step_stack AS
+SELECT s.cluster, s.jobid, s.restart, s.user, s.het, s.step, s.node, k.number, k.stack, k.calls,
+       k.time_ns / 1e9 AS time_s
+FROM stack AS k
+JOIN v_step AS s ON s.step_id = k.step_id;

@@ -7,6 +7,9 @@
 
 #include "collector/stacks/libdw.h"
 
+/* Bytes of a name, at most: those of templates can be very long. */
+#define NAME_MAX_BYTES 255
+
 /* A file whose symbols have been looked for. */
 struct table {
     Dwfl *dwfl;          /* owned; NULL: not yet, or it failed */
@@ -89,7 +92,9 @@ void symbols_write(struct symbols *symbols, const struct code_place *place, FILE
     const char *name = known ? find(symbols, place) : NULL;
 
     if (name) {
-        write_bytes(name, strcspn(name, "@"), out); /* without its version */
+        size_t n = strcspn(name, "@"); /* without its version */
+
+        write_bytes(name, n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES, out);
         (void)fputc('\t', out);
         symbols_write_text(code_files_name(symbols->files, place->file), out);
     } else if (known) {

@@ -20,7 +20,7 @@
 /* Bytes of stacks that wait for the process. */
 #define WAITING_MAX (4 << 20)
 /* Of its answer, without the numbers and words that stand before each stack. */
-#define ANSWER_MAX (STACK_TEXT_MAX + 128 * (STACK_PROFILE_MAX + 8))
+#define ANSWER_MAX (STACK_PROFILE_BYTES + 128 * (STACK_PROFILE_MAX + 8))
 
 struct waiting {
     STAILQ_ENTRY(waiting) link;

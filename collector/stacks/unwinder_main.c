@@ -144,7 +144,6 @@ static int write_profile(const struct profiler *profiler)
 
     limit_time(NAMES_S);
     profiler_fill(profiler, &profile);
-    stack_profile_limit(&profile, STACK_TEXT_MAX);
     stack_text_write(&profile, stdout);
     stack_profile_clear(&profile);
     return fflush(stdout) < 0 || ferror(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;

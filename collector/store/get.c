@@ -164,6 +164,8 @@ int store_read_step(struct store *store, sqlite3_stmt *row, struct step_account 
     if (r == 0 && sqlite3_column_type(row, 12) != SQLITE_NULL)
         r = store_get_block(store, sqlite3_column_int64(row, 0), sqlite3_column_int(row, 12),
                             sqlite3_column_int(row, 13), &step->block, error);
+    if (r == 0)
+        r = store_get_stacks(store, sqlite3_column_int64(row, 0), &step->stacks, error);
     return r < 0 ? r : mounts_read(store, sqlite3_column_int64(row, 0), &step->mounts, error);
 }
 

@@ -262,6 +262,7 @@ struct step_write {
     const struct job_key *key;
     const struct step_account *step;
     bool final;
+    const struct stack_profile *stacks;
 };
 
 static struct io_sums step_sums(const struct io_mounts *mounts)
@@ -451,6 +452,32 @@ int store_put_step(struct store *store, const struct job_key *key, const struct 
 {
     return store_write(store, step_write,
                        &(struct step_write){.key = key, .step = step, .final = final}, error);
+}
+
+static int stacks_write(struct store *store, const void *arg, struct error *error)
+{
+    const struct step_write *w = arg;
+    uint64_t before = 0, bytes = 0;
+    struct step_row row = {0};
+    int r = store_find_step(store, w->key, w->step, &row, error);
+
+    if (r == 0 && !row.id)
+        return error_set(error, -ENOENT, "a step of job %u is not stored", w->key->jobid);
+    if (r == 0)
+        r = store_step_bytes(store, row.id, &before, error);
+    if (r == 0)
+        r = store_replace_stacks(store, row.id, w->stacks, error);
+    if (r == 0)
+        r = store_step_bytes(store, row.id, &bytes, error);
+    return r < 0 ? r : store_change_share(store, row.job, bytes, before, error);
+}
+
+int store_put_stacks(struct store *store, const struct job_key *key,
+                     const struct step_account *step, const struct stack_profile *profile,
+                     struct error *error)
+{
+    return store_write(store, stacks_write,
+                       &(struct step_write){.key = key, .step = step, .stacks = profile}, error);
 }
 
 int store_step_requests(struct store *store, const struct job_key *key,

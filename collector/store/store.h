@@ -70,6 +70,12 @@ int store_put_job(struct store *store, const struct job_account *job, struct err
 int store_put_step(struct store *store, const struct job_key *key, const struct step_account *step,
                    bool final, struct error *error);
 
+/* Store which code of the step waited, once its row is stored. Neither changes the other. Replaces
+ * an earlier profile. -ENOENT: the step is not stored. */
+int store_put_stacks(struct store *store, const struct job_key *key,
+                     const struct step_account *step, const struct stack_profile *profile,
+                     struct error *error);
+
 /* The number of requests in the stored final row of this step; 0: no such row. */
 int store_step_requests(struct store *store, const struct job_key *key,
                         const struct step_account *step, uint64_t *ret, struct error *error);

@@ -18,4 +18,7 @@ SELECT 1000 + ifnull((SELECT length(mpi_incomplete) FROM step WHERE id = ?1), 0)
   + ifnull((
     SELECT sum(80 + length(device) + ifnull(length(latency_log2), 0))
     FROM block WHERE step_id = ?1), 0)
+  + ifnull((
+    SELECT sum(40 + length(CAST(stack AS BLOB))) FROM stack WHERE step_id = ?1), 0)
+  + 80 * (SELECT count(*) FROM stack_profile WHERE step_id = ?1)
   + 80 * (SELECT count(*) FROM rpc WHERE step_id = ?1);

@@ -88,7 +88,7 @@ teardown() {
             "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
-    [ "$(sql 'PRAGMA user_version')" = 9 ]
+    [ "$(sql 'PRAGMA user_version')" = 10 ]
 }
 
 @test "the Pushgateway has the same numbers" {

@@ -20,7 +20,8 @@ static int64_t number(struct store *store, const char *text)
     return value;
 }
 
-/* What versions 9, 8, 7, 6, 5, 4, 3 and 2 added. */
+/* What versions 10, 9, 8, 7, 6, 5, 4, 3 and 2 added. */
+#define DROP_10 "DROP VIEW v_step_stack; DROP TABLE stack; DROP TABLE stack_profile; "
 #define DROP_9                                                                                  \
     "DROP VIEW v_step_block; DROP TABLE block; ALTER TABLE step DROP COLUMN block_incomplete; " \
     "ALTER TABLE step DROP COLUMN block_shared_at_most; "
@@ -136,9 +137,10 @@ static void test_store_of_version_1(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
+              "PRAGMA user_version = 1");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
@@ -154,9 +156,9 @@ static void test_store_of_version_2(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 "PRAGMA user_version = 2");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 "PRAGMA user_version = 2");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_shape(store, fresh);
     assert_int_equal(sqlite3_exec(store->db, fill, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(number(store, "SELECT count(*) FROM outbox"), 5);
@@ -189,9 +191,9 @@ static void test_store_of_version_4(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 "PRAGMA user_version = 4");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 "PRAGMA user_version = 4");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "column job.exit_code INTEGER 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM v_job WHERE slurm_state IS NULL"), 1);
@@ -206,9 +208,9 @@ static void test_store_of_version_5(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 DROP_7 DROP_6 "PRAGMA user_version = 5");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 "PRAGMA user_version = 5");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "key mpi.step_id step.id CASCADE"));
     assert_non_null(strstr(fresh, "column timeline.longest_wait_ns TEXT 0 NULL 0 0"));
     assert_shape(store, fresh);
@@ -223,9 +225,9 @@ static void test_store_of_version_6(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 DROP_7 "PRAGMA user_version = 6");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 "PRAGMA user_version = 6");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "column step_mount.readers INTEGER 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step_mount WHERE readers IS NULL AND "
@@ -241,9 +243,9 @@ static void test_store_of_version_7(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 DROP_8 "PRAGMA user_version = 7");
+    store_sql(DROP_10 DROP_9 DROP_8 "PRAGMA user_version = 7");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "key rpc.step_id step_mount.step_id CASCADE"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step_mount WHERE rpc_incomplete IS NULL"),
@@ -258,12 +260,28 @@ static void test_store_of_version_8(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_9 "PRAGMA user_version = 8");
+    store_sql(DROP_10 DROP_9 "PRAGMA user_version = 8");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "key block.step_id step.id CASCADE"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step WHERE block_incomplete IS NULL"), 5);
+    store_close(store);
+}
+
+/* Migrate a store of version 9: no stacks were recorded. */
+static void test_store_of_version_9(void **state)
+{
+    char *fresh = fresh_shape();
+    struct store *store;
+
+    (void)state;
+    store_sql(DROP_10 "PRAGMA user_version = 9");
+    store = open_store(&directory);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_non_null(strstr(fresh, "key stack.step_id stack_profile.step_id CASCADE"));
+    assert_shape(store, fresh);
+    assert_int_equal(number(store, "SELECT count(*) FROM stack_profile"), 0);
     store_close(store);
 }
 
@@ -277,9 +295,9 @@ static void test_store_of_version_3(void **state)
     store = open_store(&directory);
     sums = mount_sums(store);
     store_close(store);
-    store_sql(DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
+    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 9);
+    assert_int_equal(number(store, "PRAGMA user_version"), 10);
     assert_non_null(strstr(fresh, "column job.array_task INTEGER 0 NULL 0 0"));
     assert_non_null(strstr(fresh, "part job_end 0 end_ns 1 BINARY 1"));
     assert_non_null(strstr(fresh, "key timeline.mount_id step_mount.mount_id CASCADE"));
@@ -293,15 +311,15 @@ static void test_store_of_version_3(void **state)
     free(again);
 }
 
-/* Made-up versions: 9 is the real schema, 10 and 11 change it. */
+/* Made-up versions: 10 is the real schema, 11 and 12 change it. */
 static const struct sql_migration made_up[] = {
-    {10, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
-    {11, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
+    {11, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
+    {12, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
     {0, NULL},
 };
 static const struct sql_migration broken[] = {
-    {10, "ALTER TABLE job ADD COLUMN two INTEGER"},
-    {11, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
+    {11, "ALTER TABLE job ADD COLUMN two INTEGER"},
+    {12, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
     {0, NULL},
 };
 
@@ -315,16 +333,16 @@ static void test_migration(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_ok(store_migrate(store, "no", made_up, &error), error);
-    assert_int_equal(number(store, "PRAGMA user_version"), 11);
+    assert_int_equal(number(store, "PRAGMA user_version"), 12);
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
     assert_int_equal(number(store, "SELECT x FROM three"), 3);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing to do */
     store_close(store);
-    (void)strcat(directory.store, ".v9");
+    (void)strcat(directory.store, ".v10");
     assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
-    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 9 */
+    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 10 */
 }
 
 static void test_migration_that_fails(void **state)
@@ -336,11 +354,11 @@ static void test_migration_that_fails(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "version 11"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 10); /* the first step succeeded */
+    assert_non_null(strstr(error.text, "version 12"));
+    assert_int_equal(number(store, "PRAGMA user_version"), 11); /* the first step succeeded */
     assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* continues from there */
-    assert_int_equal(number(store, "PRAGMA user_version"), 11);
+    assert_int_equal(number(store, "PRAGMA user_version"), 12);
     store_close(store);
 }
 
@@ -407,13 +425,13 @@ static void check_migration(int r, bool hit)
     if (r < 0) {
         assert_null(opened);
         version = file_version();
-        if (version == old.version || version == 9)
-            assert_file(version, version == 9 ? old.after : old.before);
+        if (version == old.version || version == 10)
+            assert_file(version, version == 10 ? old.after : old.before);
         assert_ok(run_migration(&error), error);
     }
     store_close(opened);
     opened = NULL;
-    assert_file(9, old.after);
+    assert_file(10, old.after);
     (void)snprintf(strchr(directory.store, '\0'), 8, ".v%d", old.version);
     assert_file(old.version, old.before);
     finish();
@@ -455,11 +473,12 @@ static void test_faults(void **state)
                                      [FAULT_SQLITE_FULL] = 11};
 
     (void)state;
-    migrate_with_faults(3, DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3",
-                        few);
     migrate_with_faults(
-        1, DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2 "PRAGMA user_version = 1",
-        fewer);
+        3, DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3", few);
+    migrate_with_faults(1,
+                        DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
+                        "PRAGMA user_version = 1",
+                        fewer);
 }
 
 static int set_up(void **state)
@@ -474,12 +493,12 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MIGRATE_TEST(test_store_of_version_1), MIGRATE_TEST(test_store_of_version_2),
-        MIGRATE_TEST(test_store_of_version_3), MIGRATE_TEST(test_store_of_version_4),
-        MIGRATE_TEST(test_store_of_version_5), MIGRATE_TEST(test_store_of_version_6),
-        MIGRATE_TEST(test_store_of_version_7), MIGRATE_TEST(test_store_of_version_8),
-        MIGRATE_TEST(test_migration),          MIGRATE_TEST(test_migration_that_fails),
-        cmocka_unit_test(test_faults),
+        MIGRATE_TEST(test_store_of_version_1),   MIGRATE_TEST(test_store_of_version_2),
+        MIGRATE_TEST(test_store_of_version_3),   MIGRATE_TEST(test_store_of_version_4),
+        MIGRATE_TEST(test_store_of_version_5),   MIGRATE_TEST(test_store_of_version_6),
+        MIGRATE_TEST(test_store_of_version_7),   MIGRATE_TEST(test_store_of_version_8),
+        MIGRATE_TEST(test_store_of_version_9),   MIGRATE_TEST(test_migration),
+        MIGRATE_TEST(test_migration_that_fails), cmocka_unit_test(test_faults),
     };
 
     if (sqlite3_libversion_number() < 3035000) {
