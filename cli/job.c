@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cli/base/labels.h"
@@ -25,13 +26,15 @@
 #include "common/tree.h"
 #include "report/json/json.h"
 #include "report/text/block.h"
+#include "report/text/stacks.h"
 #include "report/text/mpi.h"
 #include "report/text/text.h"
 #include "report/text/timeline.h"
 
 static const char help[] =
     "usage: jobio job ID[_TASK][.STEP] [--all] [--full] [--mpi] [--block] [--nodes] [--steps]\n"
-    "       [--json | --csv]\n"
+    "       [--stacks] [--json | --csv]\n"
+    "       jobio job ID[_TASK][.STEP] --stacks=folded\n"
     "       jobio job ID[_TASK][.STEP] --html FILE [--from WHERE]\n"
     "Show the I/O of a job by mount. For a requeued job, the newest run is shown.\n"
     "\n"
@@ -45,6 +48,8 @@ static const char help[] =
     "      --anonymous       replace names by labels, to share the output (see jobio(1))\n"
     "      --mpi             also the calls of MPI-IO, by class of function, if they were counted\n"
     "      --block           also the requests to disks, by device, if they were counted\n"
+    "      --stacks          also which code waited: the functions of the calls that took long,\n"
+    "                        if they were recorded; =folded: only that, for flame graphs\n"
     "      --nodes           also each node, and how evenly the I/O is distributed\n"
     "      --steps           also each step on each node; in JSON with its full account\n"
     "      --timeline        I/O over time: a curve per mount; in JSON the "
@@ -72,6 +77,7 @@ static const char help[] =
 
 struct job_options {
     bool all, full, json, csv, anonymous, mpi, block, nodes, steps, timeline;
+    const char *stacks; /* NULL: without them; "": as text; "folded" */
     const char *html;
 };
 
@@ -145,6 +151,8 @@ static int print_text(const struct answer *answer, size_t i, const struct job_op
         rc = put_text(report_mpi_text(job, style.columns), error);
     if (rc == 0 && options->block && !(options->full && job->block))
         rc = put_text(report_block_text(job, style.columns), error);
+    if (rc == 0 && options->stacks)
+        rc = put_text(report_stacks_of_job(job), error);
     if (rc == 0 && options->timeline)
         rc = put_text(report_timeline_text(job, columns, terminal_utf8()), error);
     if (rc == 0 && options->nodes && !options->full)
@@ -180,7 +188,8 @@ static int print_csv(const struct answer *answer, bool steps)
 static int print_json(const struct answer *answer, const struct job_options *options)
 {
     unsigned flags = (options->steps || options->nodes ? REPORT_STEPS : 0) |
-                     (options->timeline ? REPORT_TIMELINE : 0);
+                     (options->timeline ? REPORT_TIMELINE : 0) |
+                     (options->stacks ? REPORT_STACKS : 0);
     struct tree tree = {false};
     struct json_object *array;
 
@@ -190,6 +199,20 @@ static int print_json(const struct answer *answer, const struct job_options *opt
     for (size_t i = 0; i < answer->n; i++)
         tree_add(&tree, array, job_json(answer->jobs[i], flags, answer->step));
     return output_tree(&tree, array);
+}
+
+static bool is_folded(const struct job_options *options)
+{
+    return options->stacks && !strcmp(options->stacks, "folded");
+}
+
+static int print_folded(const struct job_account *job, struct error *error)
+{
+    int rc = job->stacks ? report_stacks_folded(job->stacks, stdout) : -ENODATA;
+
+    if (rc == -ENODATA)
+        return error_set(error, rc, STACKS_NOT_RECORDED);
+    return rc < 0 ? error_errno(error, rc, "write the stacks") : 0;
 }
 
 static int print_jobs(const struct answer *answer, const struct job_options *options,
@@ -203,6 +226,8 @@ static int print_jobs(const struct answer *answer, const struct job_options *opt
         rc = options->csv ? print_csv(answer, options->steps) : print_json(answer, options);
         return rc < 0 ? error_errno(error, rc, "write the account") : 0;
     }
+    if (is_folded(options))
+        return print_folded(answer->jobs[0], error);
     for (size_t i = 0; rc == 0 && i < answer->n; i++)
         rc = print_text(answer, i, options, error);
     return rc;
@@ -216,7 +241,8 @@ static unsigned wanted(const struct job_options *options)
     bool full = options->html || (options->full && !options->json);
 
     return (options->steps || options->nodes || full ? SOURCE_STEPS : 0) |
-           (options->timeline || full ? SOURCE_TIMELINES : 0);
+           (options->timeline || full ? SOURCE_TIMELINES : 0) |
+           (options->stacks ? SOURCE_STACKS : 0);
 }
 
 /* Reduce all runs to one step; runs without that step are dropped. */
@@ -387,6 +413,7 @@ static int job_run(struct cli *cli, int argc, char **argv)
         {"anonymous", 0, OPTION_FLAG, &options.anonymous},
         {"mpi", 0, OPTION_FLAG, &options.mpi},
         {"block", 0, OPTION_FLAG, &options.block},
+        {"stacks", 0, OPTION_FORM, &options.stacks},
         {"nodes", 0, OPTION_FLAG, &options.nodes},
         {"steps", 0, OPTION_FLAG, &options.steps},
         {"timeline", 0, OPTION_FLAG, &options.timeline},
@@ -405,6 +432,19 @@ static int job_run(struct cli *cli, int argc, char **argv)
     if (options.html && (options.all || options.json || options.csv)) {
         output_error(
             "job: --html writes a page about one run: do not use it with --all, --json or --csv");
+        return CLI_USAGE;
+    }
+    if (options.stacks && *options.stacks && !is_folded(&options)) {
+        output_error("job: --stacks is --stacks or --stacks=folded, not \"%.100s\"",
+                     options.stacks);
+        return CLI_USAGE;
+    }
+    if (options.stacks && options.anonymous) {
+        output_error("job: --stacks shows names: do not use it with --anonymous");
+        return CLI_USAGE;
+    }
+    if (is_folded(&options) && (options.all || options.json || options.csv || options.html)) {
+        output_error("job: do not use --stacks=folded with --all, --json, --csv or --html");
         return CLI_USAGE;
     }
     if (options.json && options.csv) {

@@ -23,6 +23,7 @@ static void forget_sums(struct job_account *job)
     mpi_account_destroy(TAKE_PTR(job->mpi));
     mpi_parts_clear(&job->mpi_parts);
     block_account_destroy(TAKE_PTR(job->block));
+    stack_profile_destroy(TAKE_PTR(job->stacks));
     job->mounts = (struct io_mounts){0};
     job->completeness = (struct completeness){0};
     job->longest_wait_ns = 0;

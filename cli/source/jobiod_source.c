@@ -141,6 +141,7 @@ static int ask_jobs(const struct cli *cli, const struct jobid *id, bool all, uns
     (void)message_put_u64(&m, "ALL", all);
     (void)message_put_u64(&m, "STEPS", (parts & SOURCE_STEPS) != 0);
     (void)message_put_u64(&m, "TIMELINE", (parts & SOURCE_TIMELINES) != 0);
+    (void)message_put_u64(&m, "STACKS", (parts & SOURCE_STACKS) != 0);
     rc = jobiod_ask_json(cli, &m, JOBIOD_MS, &documents, error);
     if (rc == 0)
         rc = parse_jobs(documents, ret, error);

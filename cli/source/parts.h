@@ -4,7 +4,8 @@
 
 #include "common/job.h"
 
-/* Free what was not requested (SOURCE_STEPS, SOURCE_TIMELINES): reports show all that an account
+/* Free what was not requested (SOURCE_STEPS, SOURCE_TIMELINES,
+ * SOURCE_STACKS): reports show all that an account
  * has. */
 void job_drop_parts(struct job_account *job, unsigned parts);
 

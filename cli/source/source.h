@@ -22,6 +22,7 @@
 enum {
     SOURCE_STEPS = 1 << 0,
     SOURCE_TIMELINES = 1 << 1,
+    SOURCE_STACKS = 1 << 2,
 };
 
 /* The account is valid until the call returns. A negative return, with text, stops the reading and

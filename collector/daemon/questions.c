@@ -146,6 +146,14 @@ static bool is_newer(const struct question *q, const struct step_account *step)
            ended_ns <= clock_ns(CLOCK_REALTIME);
 }
 
+/* The sums of a running job have the ended steps of this node, but for their stacks. */
+static int add_ended_step(const struct question *q, struct job_account *live,
+                          const struct step_account *step)
+{
+    return strcmp(step->node, q->node) == 0 ? stack_profile_add(&live->stacks, step->stacks)
+                                            : job_account_add_step(live, step);
+}
+
 /* Memory has the sums of a running job on this node; the store has its ended steps, and the steps
  * of other nodes. */
 static int take_ended_steps(const struct question *q, struct job_account *live,
@@ -161,8 +169,7 @@ static int take_ended_steps(const struct question *q, struct job_account *live,
         if (stored->steps[i].state == STEP_RUNNING || has_step(live, own, &stored->steps[i]) ||
             is_newer(q, &stored->steps[i]))
             continue;
-        if (strcmp(stored->steps[i].node, q->node) != 0 &&
-            job_account_add_step(live, &stored->steps[i]) < 0)
+        if (add_ended_step(q, live, &stored->steps[i]) < 0)
             return -ENOMEM;
         live->steps[live->n_steps++] = stored->steps[i];
         memset(&stored->steps[i], 0, sizeof(stored->steps[i]));
@@ -280,7 +287,7 @@ static int run_query_job(struct store *reader, void *arg, struct error *error)
 static int parse_query_job(const struct question_sources *sources, const struct message *m,
                            struct question *q, struct error *error)
 {
-    uint64_t jobid, task, all, steps, timeline;
+    uint64_t jobid, task, all, steps, timeline, stacks;
     int r = message_get_u64(m, "JOBID", UINT32_MAX, 0, &jobid, error);
 
     if (!r)
@@ -291,6 +298,8 @@ static int parse_query_job(const struct question_sources *sources, const struct 
         r = message_get_u64(m, "STEPS", 1, 0, &steps, error);
     if (!r)
         r = message_get_u64(m, "TIMELINE", 1, 0, &timeline, error);
+    if (!r)
+        r = message_get_u64(m, "STACKS", 1, 0, &stacks, error);
     if (r < 0)
         return r;
     if (!jobid)
@@ -300,7 +309,8 @@ static int parse_query_job(const struct question_sources *sources, const struct 
     q->task = (uint32_t)task;
     q->node = sources->node;
     q->all = all;
-    q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0);
+    q->flags = (steps ? REPORT_STEPS : 0) | (timeline ? REPORT_TIMELINE : 0) |
+               (stacks ? REPORT_STACKS : 0);
     r = q->is_task ? tracker_task_jobs(sources->tracker, q->jobid, q->task, q->uid, &q->live, error)
                    : tracker_jobs(sources->tracker, q->jobid, q->uid, &q->live, error);
     q->asked_ns = clock_ns(CLOCK_REALTIME);

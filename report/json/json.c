@@ -251,6 +251,8 @@ static struct json_object *steps(struct tree *t, const struct style *style,
             tree_put(t, o, "mpi", json_mpi(t, s->mpi, !s->mpi->completeness.n));
         if (s->block)
             tree_put(t, o, "block", json_block(t, s->block));
+        if (s->stacks && style->flags & REPORT_STACKS)
+            tree_put(t, o, "waiting_code", json_stacks(t, s->stacks));
         tree_add(t, array, o);
     }
     return array;
@@ -413,6 +415,8 @@ struct json_object *report_json_bins(const struct job_account *job, unsigned fla
         tree_put(t, document, "mpi", json_mpi(t, job->mpi, job_mpi_is_complete(job)));
     if (job->block)
         tree_put(t, document, "block", json_block(t, job->block));
+    if (job->stacks && flags & REPORT_STACKS)
+        tree_put(t, document, "waiting_code", json_stacks(t, job->stacks));
     put_nodes(t, &style, document, job);
     if (flags & (REPORT_STEPS | REPORT_NODES))
         tree_put(t, document, "steps", steps(t, &style, job));

@@ -15,6 +15,7 @@ enum {
     REPORT_NODES = 1 << 1,
     REPORT_WIRE = 1 << 2,     /* add what only another jobiod needs */
     REPORT_TIMELINE = 1 << 3, /* adds up to 8 kB per mount, of the job and of each step */
+    REPORT_STACKS = 1 << 4,   /* adds up to some 100 kB, of the job and of each step */
 };
 
 /* Returns a document to release with json_object_put(); NULL on out-of-memory. flags: REPORT_*. */

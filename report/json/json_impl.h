@@ -36,6 +36,11 @@ struct json_object *json_block(struct tree *t, const struct block_account *accou
 /* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */
 int json_get_block(struct json_object *document, struct block_account **ret, struct error *error);
 
+/* The value of the member "waiting_code". */
+struct json_object *json_stacks(struct tree *t, const struct stack_profile *profile);
+/* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */
+int json_get_stacks(struct json_object *document, struct stack_profile **ret, struct error *error);
+
 /* The value of the member "mpi". */
 struct json_object *json_mpi(struct tree *t, const struct mpi_account *account, bool complete);
 /* Read that member; *ret stays NULL if there is none. -EBADMSG, -ENOMEM. */

@@ -342,6 +342,8 @@ static int parse_step(struct json_object *from, struct step_account *s, struct e
         r = json_get_mpi(from, &s->mpi, error);
     if (r == 0)
         r = json_get_block(from, &s->block, error);
+    if (r == 0)
+        r = json_get_stacks(from, &s->stacks, error);
     return r;
 }
 
@@ -506,6 +508,8 @@ int report_json_parse(struct json_object *document, struct job_account **ret, st
         r = json_get_mpi(document, &job->mpi, error);
     if (r == 0)
         r = json_get_block(document, &job->block, error);
+    if (r == 0)
+        r = json_get_stacks(document, &job->stacks, error);
     if (r == 0)
         r = get_steps(document, job, error);
     if (r < 0)

@@ -172,3 +172,16 @@ char *report_stacks_text(const struct stack_profile *profile)
     write_profile(text.out, profile);
     return text_buffer_take(&text);
 }
+
+char *report_stacks_of_job(const struct job_account *job)
+{
+    struct text_buffer text;
+
+    if (job->stacks)
+        return report_stacks_text(job->stacks);
+    if (!text_buffer_open(&text))
+        return NULL;
+    (void)fputc('\n', text.out);
+    layout_wrap(text.out, STACKS_NOT_RECORDED, COLUMNS, 0, 2);
+    return text_buffer_take(&text);
+}

@@ -131,6 +131,24 @@ static void fill_block(struct step_account *step)
     c->latency_log2[io_latency_bucket(4 * MS)] = c->requests;
 }
 
+static void put_stacks(struct store *store, const struct job_key *key,
+                       const struct step_account *step)
+{
+    struct stack_profile profile = {
+        .failed = {2, 40 * MS},
+        .least_ns = MS,
+        .counts = {.all = {768, 3000 * MS}, .unsampled = {66, 160 * MS}},
+    };
+    struct stack *stacks = calloc(2, sizeof(*stacks));
+
+    stacks[0] =
+        (struct stack){strdup("ior;_start\tior;main\tior;write\tlibc.so.6"), {600, 2700 * MS}};
+    stacks[1] = (struct stack){strdup("ior;_start\tior;main\tior;[ior+0x1f0]"), {100, 100 * MS}};
+    stack_profile_fill(&profile, stacks, 2);
+    check(store_put_stacks(store, key, step, &profile, &error));
+    stack_profile_clear(&profile);
+}
+
 static void put_step(struct store *store, struct job_account *job, uint32_t id, uint64_t lost)
 {
     struct step_account step = {
@@ -157,6 +175,8 @@ static void put_step(struct store *store, struct job_account *job, uint32_t id, 
     if (lost)
         check(completeness_add(&step.completeness, "map-full", lost, 0));
     check(store_put_step(store, &job->key, &step, job->ended, &error));
+    if (job->key.jobid == 123 && job->key.restart == 1 && id != STEP_BATCH)
+        put_stacks(store, &job->key, &step);
     step_account_clear(&step);
 }
 

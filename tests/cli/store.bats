@@ -212,6 +212,55 @@ open                         3         -        -      -   3.0 ms   1.0 ms" ]
     [ "$(jq 'has("mpi")' <<< "$out")" = false ]
 }
 
+@test "job --stacks: which code waited" {
+    split jobio --store "$DB" job 123 --stacks
+    expect 0
+    [ "$(tail -n 14 <<< "$out")" = "
+waiting code: 768 calls of at least 1.0 ms took 3.0 s
+     time   share    calls  thread, and its functions from the innermost one on
+    2.7 s    96 %      600  ior
+                              write (libc.so.6)
+                              main (ior)
+                              _start (ior)
+   100 ms   3.6 %      100  ior
+                              [ior+0x1f0]
+                              main (ior)
+                              _start (ior)
+(no stack, because of the limit per second: 66 calls, 160 ms)
+(no stack, because their process is of another user, or the process that unwinds
+ them failed or was too slow: 2 calls, 40 ms)" ]
+    split jobio --store "$DB" job 123 --stacks=folded
+    expect 0
+    [ "$out" = "ior;_start;main;write 2700000000
+ior;_start;main;[ior+0x1f0] 100000000
+[not sampled] 160000000
+[not unwound] 40000000" ]
+    split jobio --store "$DB" job 123
+    [[ $out != *"waiting code"* ]]
+    split jobio --store "$DB" job 123.batch --stacks
+    expect 0
+    holds "$out" "waiting code: not recorded"
+    split jobio --store "$DB" job 123.batch --stacks=folded
+    expect 1
+    holds "$err" "not recorded"
+}
+
+@test "job --stacks --json: only if it is asked for" {
+    split jobio --store "$DB" job 123 --json --steps --stacks
+    expect 0
+    [ "$(jq -c '.waiting_code | [.all.calls, .least_ns, .stacks[0].calls, .stacks[0].functions[-1]]' <<< "$out")" = \
+        '[768,1000000,600,{"function":"write","file":"libc.so.6"}]' ]
+    [ "$(jq -c '[.steps[] | has("waiting_code")] | sort' <<< "$out")" = "[false,true]" ]
+    echo "$out" > "$BATS_TEST_TMPDIR/job"
+    "$BATS_TEST_DIRNAME/schema.py" validate "$BATS_TEST_DIRNAME/../../doc/job.schema.json" "$BATS_TEST_TMPDIR/job"
+    split jobio --store "$DB" job 123 --json --steps
+    [ "$(jq -c '[has("waiting_code"), any(.steps[]; has("waiting_code"))]' <<< "$out")" = "[false,false]" ]
+    for words in "--stacks=tree" "--stacks=folded --json" "--stacks --anonymous"; do
+        split jobio --store "$DB" job 123 $words
+        expect 2
+    done
+}
+
 @test "job --block: the requests to disks" {
     split jobio --store "$DB" job 123
     [[ $out != *nvme0n1* ]]

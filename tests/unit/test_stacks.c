@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "common/stack.h"
 #include "common/stack_text.h"
 #include "common/text.h"
+#include "report/json/json.h"
 #include "report/text/stacks.h"
 
 /* `n` stacks of 1 to n ms, the shortest first, which take over a text each. */
@@ -341,15 +343,96 @@ static void test_too_many(void **state)
     assert_int_equal(stack_text_parse(text, &read, &error), -EBADMSG);
 }
 
+/* --- a job ------------------------------------------------------------------------------------ */
+
+static struct job_account *make_job(void)
+{
+    struct job_account *job = job_account_create();
+    struct stack_profile profile = {.least_ns = 1000, .failed = {1, 2}};
+
+    assert_non_null(job);
+    profile.truncated = (struct stack_weight){3, 4};
+    profile.unread = (struct stack_weight){5, 6};
+    profile.counts = (struct stack_counts){{20, 30}, {7, 8}, {9, UINT64_MAX}};
+    profile.other = (struct stack_weight){2, 1};
+    stack_profile_fill(&profile, make(4), 4);
+    free(profile.stacks[0].text);
+    profile.stacks[0].text = strdup("a thread;main\tapp;[libc.so.6+0x5];\"read\"\tlibc.so.6");
+    assert_int_equal(stack_profile_add(&job->stacks, &profile), 0);
+    stack_profile_clear(&profile);
+    return job;
+}
+
+static void test_json(void **state)
+{
+    struct job_account *job = make_job(), *read = NULL;
+    struct json_object *document = report_json(job, REPORT_STACKS), *member;
+    struct error error;
+
+    (void)state;
+    if (report_json_parse(document, &read, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_same(read->stacks, job->stacks);
+    assert_memory_equal(&read->stacks->counts, &job->stacks->counts, sizeof(job->stacks->counts));
+    assert_memory_equal(&read->stacks->failed, &job->stacks->failed, sizeof(job->stacks->failed));
+    assert_int_equal(read->stacks->least_ns, 1000);
+    json_object_put(document);
+    document = report_json(job, 0);
+    assert_false(json_object_object_get_ex(document, "waiting_code", &member));
+    json_object_put(document);
+    job_account_destroy(read);
+    job_account_destroy(job);
+}
+
+static void test_bad_json(void **state)
+{
+    static const char *const bad[] = {"1",
+                                      "{\"stacks\":{}}",
+                                      "{\"stacks\":[1]}",
+                                      "{\"other\":1}",
+                                      "{\"other\":{\"calls\":-1}}",
+                                      "{\"stacks\":[{\"thread\":1}]}",
+                                      "{\"stacks\":[{\"thread\":\"a\\nb\"}]}",
+                                      "{\"stacks\":[{}]}",
+                                      "{\"stacks\":[{\"thread\":\"a\",\"functions\":[1]}]}",
+                                      "{\"stacks\":[{\"thread\":\"a\",\"functions\":[{\"function\":"
+                                      "\"a\\tb\",\"file\":\"c\"}]}]}"};
+    struct job_account *read = NULL;
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct job_account *job = job_account_create();
+        struct json_object *document = report_json(job, 0);
+
+        json_object_object_add(document, "waiting_code", json_tokener_parse(bad[i]));
+        if (report_json_parse(document, &read, &error) != -EBADMSG)
+            fail_msg("accepted: %s", bad[i]);
+        json_object_put(document);
+        job_account_destroy(job);
+    }
+}
+
+static void test_job_without(void **state)
+{
+    struct job_account *job = job_account_create();
+    _free_ char *text = report_stacks_of_job(job);
+
+    (void)state;
+    assert_int_equal(strncmp(text, "\nwaiting code: not recorded", 27), 0);
+    job_account_destroy(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),          cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_bad_texts),
-        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_other),
-        cmocka_unit_test(test_equal),        cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_folded_error), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_sum),        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_too_many),   cmocka_unit_test(test_json),
+        cmocka_unit_test(test_bad_json),   cmocka_unit_test(test_job_without),
+        cmocka_unit_test(test_other),      cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_folded),     cmocka_unit_test(test_folded_error),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
