@@ -110,6 +110,19 @@ static int parse_mpi_count(const struct key *key, const char *value, void *field
     return 0;
 }
 
+static int parse_sample(const struct key *key, const char *value, void *field, struct error *error)
+{
+    static const char *const names[] = {
+        [STACKS_SAMPLE_NO] = "no", [STACKS_SAMPLE_ASKED] = "asked", [STACKS_SAMPLE_YES] = "yes"};
+    int sample = parse_choice(value, names, ARRAY_SIZE(names), error);
+
+    (void)key;
+    if (sample < 0)
+        return sample;
+    *(enum settings_stacks *)field = (enum settings_stacks)sample;
+    return 0;
+}
+
 /* One of two words: false, true. */
 static int parse_either(const char *value, const char *no, const char *yes, bool *field,
                         struct error *error)
@@ -156,6 +169,9 @@ static const struct key keys[] = {
     KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
     KEY("mpi", "count", mpi_count, parse_mpi_count, 0, 0, false),
     KEY("block", "count", block_count, parse_bool, 0, 0, false),
+    KEY("stacks", "sample", stacks.sample, parse_sample, 0, 0, false),
+    KEY("stacks", "min", stacks.min_ns, parse_span, NS_PER_MS, NS_PER_HOUR, false),
+    KEY("stacks", "rate", stacks.rate, parse_count, 1, 10000, false),
     KEY("trace", "allow", trace.allow, parse_bool, 0, 0, false),
     KEY("trace", "rate", trace.rate, parse_count, 1, 100000, false),
     KEY("trace", "max", trace.max, parse_count, 1, 100000, false),
@@ -226,6 +242,8 @@ struct settings *settings_create(void)
     settings->record = RECORD_JOB_END;
     settings->job_state = true;
     settings->record_program = strdup(JOBIO_LIBEXECDIR "/jobio-record");
+    settings->stacks.min_ns = NS_PER_MS;
+    settings->stacks.rate = 100;
     settings->trace.rate = 5000;
     settings->trace.max = 20000;
     settings->trace.keep_bytes = 256ull << 20;

@@ -23,6 +23,9 @@ enum settings_origin { CHECK_ORIGIN_AUTO, CHECK_ORIGIN_NO, CHECK_ORIGIN_YES };
 /* The jobs whose MPI-IO is counted: those that asked for it (--io-mpi), none, all. */
 enum settings_mpi { MPI_COUNT_ASKED, MPI_COUNT_NO, MPI_COUNT_YES };
 
+/* The jobs whose stacks are recorded: none, those that asked for it (--io-stacks), all. */
+enum settings_stacks { STACKS_SAMPLE_NO, STACKS_SAMPLE_ASKED, STACKS_SAMPLE_YES };
+
 /* Whether metrics name users and accounts. By default not on a page that other hosts can read. */
 enum settings_user { METRICS_USER_DEFAULT, METRICS_USER_NO, METRICS_USER_YES };
 
@@ -44,6 +47,11 @@ struct settings {
     bool job_state; /* learn from Slurm how jobs ended */
     enum settings_mpi mpi_count;
     bool block_count; /* count the requests to disks of all jobs */
+    struct {
+        enum settings_stacks sample;
+        uint64_t min_ns; /* calls from this time on are long */
+        uint64_t rate;   /* stacks of a step in a second */
+    } stacks;
     struct {
         bool allow;          /* jobs that ask for it (--io-trace) are traced */
         uint64_t rate, max;  /* spans of a step: in a second, and in all */

@@ -69,11 +69,14 @@ static const enum probe_backend backends[] = {[BACKEND_AUTO] = PROBE_NONE,
 
 int backend_create(struct probe **ret, const struct backend_options *o, struct error *error)
 {
-    const struct probe_options options = {.pin_dir = o->pin_dir,
-                                          .max_steps =
-                                              o->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
-                                          .backend = backends[o->backend],
-                                          .spans = o->traces};
+    const struct settings *settings = o->settings;
+    const bool has_stacks = settings->stacks.sample != STACKS_SAMPLE_NO;
+    const struct probe_options options = {
+        .pin_dir = o->pin_dir,
+        .max_steps = settings->services ? JOBIO_DEFAULT_STEPS + SERVICES_MAX : 0,
+        .backend = backends[settings->backend],
+        .spans = settings->trace.allow,
+        .long_ns = has_stacks ? PROBE_LONG_LEAST_NS : 0};
     const struct probe_hook *hooks = NULL;
     size_t n = 0;
     struct error why;

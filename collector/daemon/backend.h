@@ -16,9 +16,7 @@ struct services;
 
 struct backend_options {
     const char *runtime_dir, *pin_dir;
-    enum settings_backend backend;
-    bool services; /* make room in the maps for services */
-    bool traces;   /* steps may be traced */
+    const struct settings *settings;
 };
 
 /* A kernel that cannot count is not an error: the probe is blind then, and jobs are tracked without

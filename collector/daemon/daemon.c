@@ -174,9 +174,7 @@ static int create_counting(struct daemon *d, struct error *error)
     const struct backend_options backend = {
         .runtime_dir = d->runtime_dir,
         .pin_dir = d->pin_dir,
-        .backend = d->settings->backend,
-        .services = d->settings->services,
-        .traces = d->settings->trace.allow,
+        .settings = d->settings,
     };
     int r = hierarchy_create(&d->hierarchy, "/proc/self/mountinfo", error);
 

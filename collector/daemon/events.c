@@ -21,7 +21,7 @@ struct events {
     struct events_options options;
     sd_event_source *tick, *settle, *settle_later;
     sd_event_source *traces_due, *traces_post; /* NULL: no step is traced */
-    sd_event_source *sources[5];               /* of file descriptors */
+    sd_event_source *sources[6];               /* of file descriptors */
     size_t n;
     bool early_deletions_logged;
 };
@@ -115,6 +115,17 @@ static void report_early_deletions(struct events *e)
                 "keep_size in jobio.conf)");
 }
 
+static int on_stacks(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct events *e = arg;
+    struct error error;
+
+    (void)source, (void)fd, (void)events;
+    if (tracker_stacks_work(e->options.tracker, &error) < 0)
+        log_limited("stacks", 60, "stacks: %s", error.text);
+    return 0;
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct events *e = arg;
@@ -124,6 +135,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     if (tracker_tick(e->options.tracker, &error) < 0)
         log_limited("tick", 60, "the counters cannot be read: %s", error.text);
     report_early_deletions(e);
+    (void)on_stacks(NULL, -1, 0, e);
     runs_tick(e->options.runs);
     if (e->options.services)
         services_tick(e->options.services);
@@ -223,6 +235,8 @@ static int watch_all(struct events *e, struct error *error)
         r = watch_steps(e);
     if (r >= 0 && tracker_traces_fd(e->options.tracker) >= 0)
         r = watch_traces(e);
+    if (r >= 0)
+        r = watch_fd(e, tracker_stacks_fd(e->options.tracker), EPOLLIN, on_stacks);
     if (r >= 0)
         r = prepare_settling(e);
     if (r >= 0)

@@ -16,6 +16,7 @@
 #include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
 #include "collector/daemon/detach.h"
+#include "collector/stacks/unwinder.h"
 #include "collector/versions/server.h"
 #include "collector/versions/versions.h"
 #include "settings/settings.h"
@@ -209,8 +210,11 @@ int main(int argc, char **argv)
     struct arguments a = {.options = {JOBIO_RUNTIME_DIR, JOBIO_STATEDIR, NULL, NULL}};
     struct settings *settings = NULL;
     struct error error;
-    int r = parse(argc, argv, &a);
+    int r;
 
+    if (argc > 1 && !strcmp(argv[1], UNWINDER_ARGUMENT))
+        return unwinder_main(argc, argv);
+    r = parse(argc, argv, &a);
     if (r >= 0)
         return r;
     log_init("jobiod", LOG_LEVEL_INFO);

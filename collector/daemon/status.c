@@ -196,6 +196,19 @@ static void put_block(struct tree *tree, struct json_object *document,
     tree_put(tree, document, "block", object);
 }
 
+static void put_stacks(struct tree *tree, struct json_object *document,
+                       const struct tracker *tracker)
+{
+    struct json_object *object = tree_object(tree);
+    struct tracker_stacks state;
+
+    tracker_stacks_state(tracker, &state);
+    tree_put_u64(tree, object, "steps", state.steps);
+    tree_put_u64(tree, object, "kept", state.kept);
+    tree_put_u64(tree, object, "failed", state.failed);
+    tree_put(tree, document, "stacks", object);
+}
+
 static void put_traces(struct tree *tree, struct json_object *document,
                        const struct status_sources *sources)
 {
@@ -293,6 +306,8 @@ static struct json_object *build(struct tree *tree, const struct status_sources 
         put_mpi(tree, document, sources->tracker);
     if (sources->settings->block_count)
         put_block(tree, document, sources->tracker);
+    if (sources->settings->stacks.sample != STACKS_SAMPLE_NO)
+        put_stacks(tree, document, sources->tracker);
     if (sources->settings->trace.allow)
         put_traces(tree, document, sources);
     put_queues(tree, document, sources);

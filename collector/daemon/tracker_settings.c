@@ -14,6 +14,10 @@ void tracker_settings_apply(const struct settings *settings, struct tracker_opti
     options->block = settings->block_count;
     options->mpi = settings->mpi_count != MPI_COUNT_NO;
     options->all_mpi = settings->mpi_count == MPI_COUNT_YES;
+    options->stacks = settings->stacks.sample != STACKS_SAMPLE_NO;
+    options->all_stacks = settings->stacks.sample == STACKS_SAMPLE_YES;
+    options->stack_limits.least_ns = settings->stacks.min_ns;
+    options->stack_limits.per_second = (uint32_t)settings->stacks.rate;
     options->traces = settings->trace.allow;
     options->trace_limits.per_second = (uint32_t)settings->trace.rate;
     options->trace_limits.in_all = (uint32_t)settings->trace.max;

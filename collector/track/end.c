@@ -10,6 +10,7 @@
 #include "collector/track/records.h"
 #include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
+#include "collector/track/step_stacks.h"
 #include "collector/track/step_trace.h"
 #include "common/clock.h"
 #include "common/numbers.h"
@@ -109,6 +110,7 @@ static int close_step(struct step *step)
     if (step->ended_boot_ns > step->tag.tagged_boot_ns)
         step->account.elapsed_ns = step->ended_boot_ns - step->tag.tagged_boot_ns;
     step_trace_end(step);
+    step_stacks_end(step);
     step->phase = PHASE_UNSAVED;
     r = add_to_sums(step);
     if (r < 0) { /* its row is exact, but the sums may miss it until the next start */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/probe/stacks.h"
 #include "collector/trace/directory.h"
 #include "collector/trace/tracer.h"
 #include "common/job.h"
@@ -46,7 +47,9 @@ struct tracker_options {
     bool traces; /* steps whose tag wants it are traced */
     struct trace_limits trace_limits;
     struct trace_directory trace_directory; /* without its path */
-    bool block;                             /* count the requests to disks of all steps */
+    bool stacks, all_stacks; /* record the stacks of steps whose tag wants it; of all steps */
+    struct stack_limits stack_limits;
+    bool block;        /* count the requests to disks of all steps */
     bool mpi, all_mpi; /* count the MPI-IO of steps whose tag wants it; of all steps */
 };
 

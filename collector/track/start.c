@@ -14,6 +14,7 @@
 #include "collector/track/late_tag.h"
 #include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
+#include "collector/track/step_stacks.h"
 #include "collector/track/step_trace.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -170,6 +171,7 @@ int step_start(struct tracker *tracker, const struct tag *tag, struct error *err
     late = clock_ns(CLOCK_BOOTTIME) > tag_deadline(&step->tag);
     /* A step that the plugin put into the map itself ran before jobiod knew it. */
     step_trace_start(step, late || tag->direct);
+    step_stacks_start(step);
     r = step_mpi_start(step, late);
     if (r == 0)
         r = step_block_start(step, late || tag->direct);
@@ -189,6 +191,7 @@ int step_adopt(struct tracker *tracker, struct tag *tag, const struct step_accou
     if (r < 0)
         return r;
     step_trace_start(*ret, true);
+    step_stacks_start(*ret);
     r = step_mpi_adopt(*ret, before ? before->mpi : NULL);
     if (r == 0)
         r = step_block_adopt(*ret, before ? before->block : NULL);

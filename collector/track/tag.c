@@ -115,7 +115,7 @@ void tag_clear(struct tag *tag)
 int tag_parse(const struct message *m, struct tag *ret, struct error *error)
 {
     CLEANUP(tag_clear) struct tag tag = {0};
-    uint64_t direct, mpi, trace, paths;
+    uint64_t direct, mpi, stacks, trace, paths;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers) && !r; i++)
@@ -124,6 +124,8 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
         r = message_get_u64(m, "DIRECT", 1, 0, &direct, error);
     if (!r)
         r = message_get_u64(m, "MPI", 1, 0, &mpi, error);
+    if (!r)
+        r = message_get_u64(m, "STACKS", 1, 0, &stacks, error);
     if (!r)
         r = message_get_u64(m, "TRACE", 1, 0, &trace, error);
     if (!r)
@@ -136,6 +138,7 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
         return error_set(error, -EINVAL, "CGROUP_VERSION is neither 1 nor 2");
     tag.direct = direct;
     tag.mpi = mpi;
+    tag.stacks = stacks;
     tag.trace = trace;
     tag.trace_paths = paths;
     /* A word of a newer plugin is ignored, like its keys. */

@@ -28,6 +28,7 @@ struct tag {
     char *name;                     /* owned, NULL: not reported; untrusted */
     bool direct;                    /* the plugin put the cgroup into the map itself */
     bool mpi;                       /* the user wants MPI-IO to be counted */
+    bool stacks;                    /* the user wants to know which code waits */
     bool trace;                     /* the user wants a trace */
     enum trace_of trace_of;         /* of what */
     bool trace_paths;               /* and with the paths of opens */

@@ -23,7 +23,9 @@
 #include "collector/track/step_files.h"
 #include "collector/track/step_block.h"
 #include "collector/track/step_mpi.h"
+#include "collector/track/step_stacks.h"
 #include "collector/track/step_trace.h"
+#include "collector/stacks/watcher.h"
 #include "collector/trace/tracer.h"
 #include "collector/track/stored_steps.h"
 #include "collector/track/untagged.h"
@@ -65,6 +67,7 @@ void tracker_destroy(struct tracker *tracker)
     mpi_watcher_destroy(tracker->mpi);
     block_probe_destroy(tracker->block);
     tracer_destroy(tracker->tracer);
+    steps_stacks_destroy(tracker);
     free((char *)tracker->traces.path);
     free(tracker->cluster);
     free(tracker->node);
@@ -124,6 +127,8 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
     if (options->block)
         steps_block_create(tracker);
     r = create_tracer(tracker, options, error);
+    if (r == 0)
+        r = steps_stacks_create(tracker, options, error);
     if (r == 0)
         r = users_create(&tracker->users, NULL, error);
     if (r < 0)
@@ -347,6 +352,7 @@ int tracker_tick(struct tracker *tracker, struct error *error)
     step_files_scan(tracker);
     job_files_sweep(tracker);
     step_traces_sweep(tracker);
+    steps_stacks_save(tracker);
     for (size_t i = 0; i < tracker->jobs.n; i++)
         if (!tracker->jobs.items[i]->over)
             job_end_gone_steps(tracker->jobs.items[i]);
@@ -381,6 +387,16 @@ uint64_t tracker_traces_due(const struct tracker *tracker)
 int tracker_traces_read(struct tracker *tracker, struct error *error)
 {
     return tracer_read(tracker->tracer, error);
+}
+
+int tracker_stacks_fd(const struct tracker *tracker)
+{
+    return stack_watcher_fd(tracker->stacks);
+}
+
+int tracker_stacks_work(struct tracker *tracker, struct error *error)
+{
+    return stack_watcher_work(tracker->stacks, error);
 }
 
 uint64_t tracker_settle(struct tracker *tracker)

@@ -133,6 +133,15 @@ int tracker_traces_fd(const struct tracker *tracker);
 uint64_t tracker_traces_due(const struct tracker *tracker);
 int tracker_traces_read(struct tracker *tracker, struct error *error);
 
+/* The same for stacks; also call tracker_stacks_work() every few seconds. */
+int tracker_stacks_fd(const struct tracker *tracker);
+int tracker_stacks_work(struct tracker *tracker, struct error *error);
+struct tracker_stacks {
+    size_t steps;          /* that are recorded, or whose names are looked up */
+    uint64_t kept, failed; /* profiles of steps */
+};
+void tracker_stacks_state(const struct tracker *tracker, struct tracker_stacks *ret);
+
 struct tracker_traces {
     bool allowed;
     const char *path;      /* of the directory */

@@ -3,6 +3,8 @@
 #ifndef JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
 #define JOBIO_COLLECTOR_TRACK_TRACKER_STATE_H
 
+#include <sys/queue.h>
+
 #include "collector/trace/directory.h"
 #include "collector/track/job.h"
 #include "collector/track/options.h"
@@ -12,6 +14,8 @@
 struct block_probe;
 struct folded_marks;
 struct mpi_watcher;
+struct stack_watcher;
+struct stacks_ended;
 struct tracer;
 struct users;
 struct writer;
@@ -30,7 +34,11 @@ struct tracker {
     struct tracer *tracer;         /* owned; NULL: no step is traced */
     struct trace_directory traces; /* its path is owned */
     uint64_t traces_kept, traces_failed, traces_undelivered;
-    size_t trace_bytes_waiting; /* of spans, for the writer */
+    size_t trace_bytes_waiting;   /* of spans, for the writer */
+    struct stack_watcher *stacks; /* owned; NULL: no stacks are recorded */
+    bool all_stacks;
+    LIST_HEAD(, stacks_ended) stacks_ended; /* owned; their profiles have yet to be stored */
+    uint64_t stacks_kept, stacks_failed;
     struct error mpi_failure;   /* why no MPI-IO can be counted, as it was logged; "": it can */
     struct error block_failure; /* why no requests to disks can be counted; "": they are, or are not
                                  * wanted */

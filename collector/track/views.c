@@ -7,6 +7,7 @@
 
 #include "collector/cgroup/hierarchy.h"
 #include "collector/mpi/watcher.h"
+#include "collector/stacks/watcher.h"
 #include "collector/trace/tracer.h"
 #include "collector/store/store.h"
 #include "collector/track/accounts.h"
@@ -311,6 +312,15 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
             ret->unsaved += job->steps[j]->phase != PHASE_RUNNING && !step_is_stored(job->steps[j]);
         }
     }
+}
+
+void tracker_stacks_state(const struct tracker *tracker, struct tracker_stacks *ret)
+{
+    *ret = (struct tracker_stacks){
+        .steps = stack_watcher_steps(tracker->stacks),
+        .kept = tracker->stacks_kept,
+        .failed = tracker->stacks_failed,
+    };
 }
 
 void tracker_traces_state(const struct tracker *tracker, struct tracker_traces *ret)

@@ -140,10 +140,11 @@ static void serve(int fd)
 void fuse_mount(const char *directory, unsigned read_ms)
 {
     int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    char options[64];
+    char options[96];
     pid_t pid;
 
-    (void)snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+    (void)snprintf(options, sizeof(options),
+                   "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
     pid = fd < 0 || mount("fuse", directory, "fuse", 0, options) < 0 ? -1 : fork();
     if (pid < 0) {
         perror(directory);

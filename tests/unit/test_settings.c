@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "settings/settings.h"
 #include "tests/unit/fault.h"
 
@@ -47,6 +48,9 @@ static void test_defaults(void **state)
     assert_int_equal(settings->record, RECORD_JOB_END);
     assert_int_equal(settings->summary, SUMMARY_SHORT);
     assert_int_equal(settings->mpi_count, MPI_COUNT_ASKED);
+    assert_int_equal(settings->stacks.sample, STACKS_SAMPLE_NO);
+    assert_int_equal(settings->stacks.min_ns, NS_PER_MS);
+    assert_int_equal(settings->stacks.rate, 100);
     assert_false(settings->trace.allow);
     assert_int_equal(settings->trace.rate, 5000);
     assert_int_equal(settings->trace.max, 20000);
@@ -73,6 +77,10 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "summary = full\n"
                                  "record = deferred\n"
                                  "record_program = /opt/jobio-record\n"
+                                 "[stacks]\n"
+                                 "sample = asked\n"
+                                 "min = 20ms\n"
+                                 "rate = 7\n"
                                  "[mpi]\n"
                                  "count = yes\n"
                                  "[trace]\n"
@@ -117,6 +125,9 @@ static void assert_every_kind(const struct settings *settings)
     assert_int_equal(settings->record, RECORD_DEFERRED);
     assert_string_equal(settings->record_program, "/opt/jobio-record");
     assert_int_equal(settings->mpi_count, MPI_COUNT_YES);
+    assert_int_equal(settings->stacks.sample, STACKS_SAMPLE_ASKED);
+    assert_int_equal(settings->stacks.min_ns, 20 * NS_PER_MS);
+    assert_int_equal(settings->stacks.rate, 7);
     assert_true(settings->trace.allow);
     assert_int_equal(settings->trace.rate, 100);
     assert_int_equal(settings->trace.max, 100000);
@@ -197,6 +208,7 @@ static void test_bad_files(void **state)
         {"[report]\nsummary = long\n", ":2: summary: \"long\" is none of off, short, full"},
         {"[report]\nrecord_program = jobio-record\n",
          ":2: record_program: \"jobio-record\" is not an absolute path"},
+        {"[stacks]\nsample = maybe\n", ":2: sample: \"maybe\" is none of no, asked, yes"},
         {"[mpi]\ncount = maybe\n", ":2: count: \"maybe\" is none of asked, no, yes"},
         {"[metrics]\nlisten = localhost:9417\n",
          ":2: listen: \"localhost:9417\" is not ADDRESS:PORT or [ADDRESS]:PORT"},
@@ -285,6 +297,9 @@ static void test_the_example(void **state)
     assert_int_equal(settings->summary, defaults->summary);
     assert_int_equal(settings->record, defaults->record);
     assert_int_equal(settings->mpi_count, defaults->mpi_count);
+    assert_int_equal(settings->stacks.sample, defaults->stacks.sample);
+    assert_int_equal(settings->stacks.min_ns, defaults->stacks.min_ns);
+    assert_int_equal(settings->stacks.rate, defaults->stacks.rate);
     assert_false(settings->trace.allow);
     assert_int_equal(settings->trace.rate, defaults->trace.rate);
     assert_int_equal(settings->trace.max, defaults->trace.max);

@@ -88,10 +88,10 @@ room collector/sample collector/mounts collector/probe common
 room collector/trace collector/probe common
 room collector/stacks collector/probe common bpf
 room collector/watch collector/sample collector/trace collector/stacks collector/mpi collector/mounts collector/probe collector/cgroup common
-room collector/track collector/sample collector/trace collector/mpi collector/peers collector/probe collector/cgroup \
+room collector/track collector/sample collector/trace collector/stacks collector/mpi collector/peers collector/probe collector/cgroup \
     collector/store report/top common bpf
 room collector/versions collector/probe common
-room collector/daemon collector/versions collector/track collector/trace collector/mpi collector/sample collector/peers collector/deliver \
+room collector/daemon collector/versions collector/track collector/trace collector/stacks collector/mpi collector/sample collector/peers collector/deliver \
     settings collector/probe collector/mounts collector/cgroup collector/store \
     collector/http report/top report/json report/record report/text report/advice \
     report/prometheus report/trace common bpf
