@@ -7,7 +7,7 @@
 #include "plugin/settings.h"
 
 static const char *summary;
-static bool mpi;
+static bool mpi, stacks;
 static const char *trace;
 
 /* slurmstepd calls it more than once for some steps. Only the submitting command may reject a
@@ -31,6 +31,15 @@ static int set_mpi(int value, const char *text, int remote)
     (void)text;
     (void)remote;
     mpi = true;
+    return ESPANK_SUCCESS;
+}
+
+static int set_stacks(int value, const char *text, int remote)
+{
+    (void)value;
+    (void)text;
+    (void)remote;
+    stacks = true;
     return ESPANK_SUCCESS;
 }
 
@@ -78,7 +87,11 @@ void option_register(spank_t spank)
         .usage = (char *)"also count the calls of MPI-IO of the job",
         .cb = set_mpi,
     };
-
+    static struct spank_option stacks_option = {
+        .name = (char *)STACKS_OPTION,
+        .usage = (char *)"also record which code of the job waits for I/O",
+        .cb = set_stacks,
+    };
     static struct spank_option trace_option = {
         .name = (char *)TRACE_OPTION,
         .arginfo = (char *)"ops|mpi[,paths]",
@@ -90,6 +103,7 @@ void option_register(spank_t spank)
 
     register_one(spank, &summary_option);
     register_one(spank, &mpi_option);
+    register_one(spank, &stacks_option);
     register_one(spank, &trace_option);
 }
 
@@ -101,6 +115,11 @@ const char *option_summary(void)
 bool option_mpi(void)
 {
     return mpi;
+}
+
+bool option_stacks(void)
+{
+    return stacks;
 }
 
 const char *option_trace(void)

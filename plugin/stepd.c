@@ -39,6 +39,7 @@ static struct {
     const char *node;
     const char *summary;
     bool mpi;          /* the user wants MPI-IO to be counted */
+    bool stacks;       /* the user wants to know which code waits */
     const char *trace; /* NULL: none; else its trace_word() */
     char caller[128];  /* with trace: TRACEPARENT of the job; "": it has none, or a longer one */
     struct cgroup cgroup;
@@ -151,6 +152,15 @@ static bool wants_mpi(spank_t spank)
     const char *word = choose_word(spank, given ? "1" : NULL, names, switch_word);
 
     return word ? *word == '1' : step.job.mpi;
+}
+
+/* The extern step has no program of the user. */
+static bool wants_stacks(spank_t spank)
+{
+    static const char *const names[] = {STACKS_PASSED_ON, STACKS_VARIABLE, NULL};
+    const char *word = choose_word(spank, option_stacks() ? "1" : NULL, names, switch_word);
+
+    return word && *word == '1' && step.step != STEP_EXTERN;
 }
 
 /* The extern step is not traced: without an environment it does not know its caller. */
@@ -273,6 +283,7 @@ static void identify_step(spank_t spank)
     step.summary = choose_summary(spank);
     choose_trace(spank);
     step.mpi = wants_mpi(spank);
+    step.stacks = wants_stacks(spank);
     step.prints_summary = prints_summary(spank);
     (void)get_job_variable(spank, "SLURM_JOB_NAME", step.name, sizeof(step.name));
 }
@@ -317,6 +328,8 @@ static void make_tag_message(bool direct)
     (void)message_put_u64(&message, "DIRECT", direct);
     if (step.mpi)
         (void)message_put_u64(&message, "MPI", 1);
+    if (step.stacks)
+        (void)message_put_u64(&message, "STACKS", 1);
     if (step.trace)
         (void)message_put_u64(&message, "TRACE", 1);
     if (step.trace && trace_word_of_mpi(step.trace))

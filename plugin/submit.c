@@ -91,8 +91,10 @@ static void pass_on_switches(spank_t spank)
 {
     static const struct choice trace = {TRACE_VARIABLE, TRACE_PASSED_ON, trace_word,
                                         "0, 1, " TRACE_WORDS};
+    static const struct choice stacks = {STACKS_VARIABLE, STACKS_PASSED_ON, switch_word, "0 or 1"};
     const char *word = pass_on_choice(&trace, option_trace());
 
+    (void)pass_on_choice(&stacks, option_stacks() ? "1" : NULL);
     pass_on_mpi(spank, option_mpi() || (word && trace_word_of_mpi(word)));
 }
 

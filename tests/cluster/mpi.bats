@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A job of an MPI program whose MPI-IO is counted, with jobiod.service: before Linux 6.6 it needs a drop-in.
-# MPICH is not in the other releases. And its trace.
+# MPICH is not in the other releases. And its trace, and which code of a job waits.
 . "${BATS_TEST_DIRNAME}/cluster.bash"
 
 dropin=/run/systemd/system/jobiod.service.d/mpi.conf
+stacks_dropin=${dropin%/*}/stacks.conf
 
 setup_file() {
-    CLUSTER_JOBIO=$'[trace]\nallow = yes' cluster_start_lean
+    CLUSTER_JOBIO=$'[trace]\nallow = yes\n[stacks]\nsample = asked' cluster_start_lean
     mpicc.mpich -O1 -o /usr/local/bin/calls "$BATS_TEST_DIRNAME/../mpi/calls.c"
 }
 
 teardown_file() {
-    rm -f $dropin
+    rm -f $dropin $stacks_dropin
     cluster_jobiod_anew
 }
 
@@ -174,4 +175,30 @@ END
     not grep -vxf /fast/ranks <(grep ' [0-9]' /tmp/ranks)
     on_spans "[.[].attributes[]? | select(.key == \"jobio.ranks_unknown\").value.intValue | tonumber] | add
         >= $(grep -c ' $' /tmp/ranks)"
+}
+
+# code ID: which code of the job waited, once each of its steps with the option has it
+code() {
+    as alice jobio job "$1" --json --steps --stacks > /tmp/code.json
+    jq -e '[.steps[] | select(.waiting_code).step] | sort == ["0", "batch"]' /tmp/code.json
+}
+
+@test "sbatch --io-stacks: which code of each step waited, by the unit with its drop-in" {
+    local id plain
+    mkdir -p "${dropin%/*}"
+    sed -n '/^\[Service\]/,/^\.Ed/p' "$BATS_TEST_DIRNAME/../../doc/jobio.conf.5" | sed '/^\.Ed/,$d' | tee $stacks_dropin
+    [ -s $stacks_dropin ]
+    cluster_jobiod_anew
+    id=$(submit alice --io-stacks --wrap 'srun dd if=/dev/zero of=/scratch/stacks bs=4k count=1500 oflag=dsync')
+    plain=$(submit alice --wrap 'dd if=/dev/zero of=/scratch/plain bs=64k count=3 oflag=dsync')
+    job_wait "$id"
+    job_wait "$plain"
+    wait_for 120 code "$id" || { jobiod_log | tail; cat /tmp/code.json; false; }
+    jq -c '.steps[] | [.step, .waiting_code.all, .waiting_code.not_unwound, .waiting_code.process_ended]' /tmp/code.json
+    jq -e '.steps[] | select(.step == "0").waiting_code.stacks
+        | any(.[]; .thread == "dd" and any(.functions[]; .function | test("write")))' /tmp/code.json
+    as alice jobio job "$id".0 --stacks | tee /tmp/code.text
+    grep -E ' dd$' /tmp/code.text
+    as alice jobio job "$plain" --stacks | grep "waiting code: not recorded"
+    not as bob jobio job "$id" --stacks
 }

@@ -20,7 +20,7 @@
 char stepd_directory[] = "/tmp/jobio-test-plugin-XXXXXX";
 static char word_socket[128];
 const char *stepd_second;
-bool stepd_mpi, stepd_trace;
+bool stepd_mpi, stepd_stacks, stepd_trace;
 const char *stepd_trace_of;
 char *stepd_words[] = {word_socket, NULL};
 
@@ -130,6 +130,8 @@ static int give_options(const char *summary)
         r |= spank_host_option("io-summary")->cb(0, summary, 1);
     if (stepd_mpi)
         r |= spank_host_option("io-mpi")->cb(0, NULL, 1);
+    if (stepd_stacks)
+        r |= spank_host_option("io-stacks")->cb(0, NULL, 1);
     if (stepd_trace)
         r |= spank_host_option("io-trace")->cb(0, stepd_trace_of, 1);
     return r;

@@ -21,8 +21,9 @@ extern const struct spank_handle stepd_batch; /* step 17.batch, requeued twice *
 /* The plugin of a second line of plugstack.conf; NULL: there is none. */
 extern const char *stepd_second;
 
-extern bool stepd_mpi;   /* --io-mpi is given */
-extern bool stepd_trace; /* --io-trace is given, with this value or NULL: */
+extern bool stepd_mpi;    /* --io-mpi is given */
+extern bool stepd_stacks; /* --io-stacks is given */
+extern bool stepd_trace;  /* --io-trace is given, with this value or NULL: */
 extern const char *stepd_trace_of;
 
 /* Set up the group of tests; clean the log and the files of the plugin after each test. */

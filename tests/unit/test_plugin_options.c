@@ -190,6 +190,34 @@ static void test_trace(void **state)
     assert_string_equal(trace_keys(3, true, longer), "TRACE=1|");
 }
 
+static const char *stacks_keys(uint32_t stepid, bool option, const char *const *env)
+{
+    const char *keys;
+
+    stepd_stacks = option;
+    keys = trace_keys(stepid, false, env);
+    stepd_stacks = false;
+    return keys;
+}
+
+static void test_stacks(void **state)
+{
+    static const char *const one[] = {"JOBIO_STACKS=1", NULL},
+                             *const copy[] = {"SLURM_JOBIO_STACKS=1", "JOBIO_STACKS=0", NULL},
+                             *const none[] = {"JOBIO_STACKS=1", "SLURM_JOBIO_STACKS=0", NULL},
+                             *const other[] = {"JOBIO_STACKS=yes", NULL};
+
+    (void)state;
+    assert_string_equal(stacks_keys(STEP_BATCH, false, NULL), "");
+    assert_string_equal(stacks_keys(STEP_BATCH, true, NULL), "STACKS=1|");
+    assert_string_equal(stacks_keys(3, true, none), "STACKS=1|");
+    assert_string_equal(stacks_keys(3, false, one), "STACKS=1|");
+    assert_string_equal(stacks_keys(3, false, copy), "STACKS=1|");
+    assert_string_equal(stacks_keys(3, false, none), "");
+    assert_string_equal(stacks_keys(3, false, other), "");
+    assert_string_equal(stacks_keys(STEP_EXTERN, true, NULL), "");
+}
+
 /* A step never fails for its words: those that it does not know are not there. */
 static void test_trace_of(void **state)
 {
@@ -245,6 +273,7 @@ static void check_passed_on(const char *what, const char *variable, bool option,
 {
     bool mpi = !strcmp(what, "MPI");
     bool implied = !mpi && expected && !strcmp(expected, "mpi");
+    const char *given = mpi ? "io-mpi" : !strcmp(what, "STACKS") ? "io-stacks" : "io-trace";
     struct spank_handle handle = {.context = S_CTX_ALLOCATOR};
     struct spank_plugin plugin;
     char name[32], copy[48], prolog[48];
@@ -257,7 +286,7 @@ static void check_passed_on(const char *what, const char *variable, bool option,
     spank_host_load(&plugin, &handle, stepd_words);
     assert_int_equal(spank_host_run(&plugin, "init"), 0);
     if (option)
-        assert_int_equal(spank_host_option(mpi ? "io-mpi" : "io-trace")->cb(0, NULL, 0), 0);
+        assert_int_equal(spank_host_option(given)->cb(0, NULL, 0), 0);
     assert_int_equal(spank_host_run(&plugin, "init_post_opt"), 0);
     spank_host_unload(&plugin);
     assert_variable(copy, expected);
@@ -271,8 +300,9 @@ static void check_passed_on(const char *what, const char *variable, bool option,
 
 static void test_submit_switches(void **state)
 {
-    static const char *const names[] = {"MPI", "TRACE"},
-                             *const words[] = {"0 or 1", "0, 1, ops, mpi, ops,paths or mpi,paths"};
+    static const char *const names[] = {"MPI", "STACKS", "TRACE"};
+    static const char *const words[] = {"0 or 1", "0 or 1",
+                                        "0, 1, ops, mpi, ops,paths or mpi,paths"};
     char log[160];
 
     (void)state;
@@ -399,6 +429,7 @@ int main(void)
         cmocka_unit_test_teardown(test_submit, stepd_clean),
         cmocka_unit_test_teardown(test_mpi, stepd_clean),
         cmocka_unit_test_teardown(test_submit_switches, stepd_clean),
+        cmocka_unit_test_teardown(test_stacks, stepd_clean),
         cmocka_unit_test_teardown(test_trace, stepd_clean),
         cmocka_unit_test_teardown(test_trace_of, stepd_clean),
         cmocka_unit_test_teardown(test_submit_trace_of, stepd_clean),

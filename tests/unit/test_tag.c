@@ -35,6 +35,7 @@ static const char *const good[][2] = {
     {"FUTURE", "x"},
     {"WITHIN", "2000"},
     {"MPI", "1"},
+    {"STACKS", "1"},
     {"TRACE", "1"},
     {"TRACE_OF", "ops"},
     {"TRACE_PATHS", "1"},
@@ -69,6 +70,7 @@ static void test_good(void **state)
     assert_string_equal(tag.name, "a=b c");
     assert_true(tag.direct);
     assert_true(tag.mpi);
+    assert_true(tag.stacks);
     assert_true(tag.trace);
     assert_true(tag.trace_paths);
     assert_string_equal(tag.caller, "00-ab");
@@ -77,6 +79,10 @@ static void test_good(void **state)
     build("MPI", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
     assert_false(tag.mpi);
+    tag_clear(&tag);
+    build("STACKS", NULL);
+    assert_int_equal(tag_parse(&m, &tag, &error), 0);
+    assert_false(tag.stacks);
     tag_clear(&tag);
     build("TRACE", NULL);
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
@@ -140,6 +146,7 @@ static void test_bad(void **state)
         {"TAGGED_BOOT", NULL},
         {"DIRECT", "2"},
         {"MPI", "2"},
+        {"STACKS", "2"},
         {"TRACE", "2"},
         {"WITHIN", "120001"},
     };
