@@ -242,7 +242,7 @@ static unsigned wanted(const struct job_options *options)
 
     return (options->steps || options->nodes || full ? SOURCE_STEPS : 0) |
            (options->timeline || full ? SOURCE_TIMELINES : 0) |
-           (options->stacks ? SOURCE_STACKS : 0);
+           (options->stacks || (options->html && !options->anonymous) ? SOURCE_STACKS : 0);
 }
 
 /* Reduce all runs to one step; runs without that step are dropped. */

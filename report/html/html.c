@@ -296,6 +296,7 @@ static void put_page(const struct html *h)
     html_operations(h);
     html_mpi(h);
     html_block(h);
+    html_stacks(h);
     html_nodes(h);
     html_steps(h);
     put_foot(h);

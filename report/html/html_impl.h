@@ -55,6 +55,7 @@ void html_histograms(const struct html *h);
 void html_operations(const struct html *h);
 void html_mpi(const struct html *h);
 void html_block(const struct html *h);
+void html_stacks(const struct html *h);
 void html_nodes(const struct html *h);
 void html_steps(const struct html *h);
 

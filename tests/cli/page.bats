@@ -55,6 +55,7 @@ END
     expect 0
     [ -z "$out$err" ]
     page=$(< "$BATS_TEST_TMPDIR/job.html")
+    holds "$page" '<svg class="icicle"' '<title>write (libc.so.6): 2.7 s, 96 %</title>'
     holds "$page" '<!DOCTYPE html>' 'Job 123 <span class="name">simulate' /scratch '1000 MiB' '3 ENOENT' \
         '<dd>02:00:00</dd>' 'Complete: 1/1 nodes'
     [ "$(stat -c %a "$BATS_TEST_TMPDIR/job.html")" = "$(printf %o $((0666 & ~$(umask))))" ]
@@ -83,7 +84,7 @@ END
     holds "$out" '<h1>Job 123, step batch' '1000 MiB'
     split jobio --store "$DB" job 123 --anonymous --html -
     expect 0
-    for name in alice physics simulate /scratch server: "$(date +%Y-)"; do
+    for name in alice physics simulate /scratch server: 'class="icicle"' "$(date +%Y-)"; do
         [[ $out != *$name* ]] || { echo "$name"; false; }
     done
     holds "$out" '1000 MiB'

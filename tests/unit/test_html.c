@@ -121,6 +121,46 @@ static void test_command(void **state)
     assert_no(page, "<section id=\"steps\"");
 }
 
+/* Functions that several stacks share are drawn once, below their caller, with the sum. */
+static void test_stacks(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ms;
+    } stacks[] = {{"a<b;main\tapp;read\tlibc.so.6", 600},
+                  {"a<b;main\tapp;write\tlibc.so.6", 200},
+                  {"other;[truncated]", 199},
+                  {"thin;main\tapp", 1}};
+    struct job_account *job = rich_job();
+    struct stack *copies = calloc(ARRAY_SIZE(stacks), sizeof(*copies));
+    _free_ char *page, *without = page_of(rich_job());
+
+    (void)state;
+    assert_no(without, "id=\"code\"");
+    job->stacks = calloc(1, sizeof(*job->stacks));
+    job->stacks->least_ns = 1000000;
+    job->stacks->counts.all = (struct stack_weight){9, 1500000000};
+    job->stacks->counts.lost = (struct stack_weight){5, 500000000};
+    for (size_t i = 0; i < ARRAY_SIZE(stacks); i++)
+        copies[i] = (struct stack){strdup(stacks[i].text), {1, stacks[i].ms * 1000000}};
+    stack_profile_fill(job->stacks, copies, ARRAY_SIZE(stacks));
+    page = page_of(job);
+    assert_has(page, "<section id=\"code\"");
+    assert_has(page, "<svg class=\"icicle\" width=\"100%\" height=\"60\"");
+    assert_has(page,
+               "<svg x=\"0.00%\" y=\"0\" width=\"80.00%\" height=\"19\"><title>a&lt;b: 800 ms, "
+               "80 %</title>");
+    assert_has(page, "<svg x=\"0.00%\" y=\"20\" width=\"80.00%\" height=\"19\"><title>main (app): "
+                     "800 ms, 80 %</title>");
+    assert_has(page, "<svg x=\"60.00%\" y=\"40\" width=\"20.00%\" height=\"19\"><title>write "
+                     "(libc.so.6): 200 ms, 20 %</title>");
+    assert_has(page,
+               "<svg x=\"80.00%\" y=\"20\" width=\"19.90%\" height=\"19\"><title>[truncated]: ");
+    assert_no(page, ">thin<");
+    assert_has(page, "Without a stack, because they came too fast: 5 calls, 500 ms.");
+    assert_int_equal(count(page, "<svg x="), 6);
+}
+
 static void test_block(void **state)
 {
     _job_ *job = sample_run(), *none = sample_run();
@@ -332,10 +372,11 @@ int main(void)
         cmocka_unit_test(test_all_parts),     cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_no_time_lines), cmocka_unit_test(test_little),
         cmocka_unit_test(test_command),       cmocka_unit_test(test_mpi),
-        cmocka_unit_test(test_block),         cmocka_unit_test(test_evil),
-        cmocka_unit_test(test_links),         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_ticks),
-        cmocka_unit_test(test_stack),         cmocka_unit_test(test_heat),
+        cmocka_unit_test(test_block),         cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_evil),          cmocka_unit_test(test_links),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_ticks),         cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_heat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
