@@ -184,7 +184,7 @@ static const struct key keys[] = {
     KEY("trace", "credentials", trace.access.credentials, parse_path, 0, 0, false),
     KEY("trace", "insecure", trace.access.insecure, parse_bool, 0, 0, false),
     KEY("trace", "proxy", trace.access.proxy, parse_text, 0, 0, false),
-    KEY("peers", "listen", peers.listen, parse_item, 0, 0, true),
+    KEY("peers", "listen", peers.listen, parse_listen, 0, 0, true),
     KEY("peers", "url", peers.url, parse_text, 0, 0, false),
     KEY("peers", "readers", peers.readers, parse_words, 0, 0, true),
     KEY("peers", "munge_socket", peers.munge_socket, parse_path, 0, 0, false),
