@@ -43,12 +43,12 @@ static int fail(struct loading *l, int code, const char *reason)
     struct error error;
 
     (void)error_set(&error, code, "%s:%u: %s", l->path, l->line_number, reason);
-    if (!l->result) {
+    if (!l->result || code != -EINVAL) {
         l->result = code;
         *l->error = error;
     }
     l->stop = l->stop || !l->reader->problem || code != -EINVAL;
-    if (l->reader->problem)
+    if (l->reader->problem && code == -EINVAL)
         l->reader->problem(error.text, l->reader->arg);
     return 0; /* a failure for inih */
 }
@@ -70,15 +70,14 @@ static bool is_malformed(const char *line)
 static char *read_line(char *buffer, int size, void *stream)
 {
     struct loading *l = stream;
-    struct error error;
     ssize_t n;
 
     if (l->stop)
         return NULL;
     n = getline(&l->line, &l->size, l->file);
     if (n < 0 && !feof(l->file)) {
-        (void)error_set(&error, 0, "cannot read the file: %s", strerror(errno));
-        (void)fail(l, -EIO, error.text);
+        l->stop = true;
+        l->result = error_errno(l->error, -errno, "cannot read %s", l->path);
     }
     if (n < 0)
         return NULL;

@@ -28,6 +28,17 @@ check_config() {
     [[ $output != *ok* ]]
 }
 
+@test "--check-config prints once that a file cannot be read" {
+    mkdir "$conf"
+    run -78 --separate-stderr check_config
+    [ "$stderr" = "cannot read $conf: Is a directory" ]
+    rmdir "$conf"
+    : > "$conf"
+    mkdir "$conf.d/10.conf"
+    run -78 --separate-stderr check_config
+    [ "$stderr" = "cannot read $conf.d/10.conf: Is a directory" ]
+}
+
 @test "--check-config finds what only the parts of jobiod know, with its line" {
     printf '%s\n' '[push]' 'url = http://user:secret@gw:9091' '[peers]' 'readers = nosuchuser' \
         'url = http://x' '[history]' 'url = ftp://x' '[trace]' 'url = gopher://x' > "$conf"
