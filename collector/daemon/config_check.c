@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "collector/daemon/config_check.h"
 
+#include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-event.h>
+#include <unistd.h>
 
 #include "collector/daemon/cluster.h"
 #include "collector/daemon/history_sink.h"
@@ -138,6 +141,17 @@ static void print_store(FILE *out, const struct daemon_options *options)
         (void)fprintf(out, "usable\n");
 }
 
+/* What this node lacks. jobiod runs without it. */
+static void print_missing(FILE *out, const struct settings *settings)
+{
+    if (!getgrnam(settings->group))
+        (void)fprintf(out, "group: there is no group %s: only root sees the jobs of others\n",
+                      settings->group);
+    if (settings->record != RECORD_OFF && access(settings->record_program, X_OK) < 0)
+        (void)fprintf(out, "record: cannot run %s: %s: no job gets a record\n",
+                      settings->record_program, strerror(errno));
+}
+
 void config_describe(FILE *out, const struct settings *settings,
                      const struct daemon_options *options)
 {
@@ -155,6 +169,7 @@ void config_describe(FILE *out, const struct settings *settings,
     cluster_clear(&cluster);
     (void)fprintf(out, "backend: %s\n", backends[settings->backend]);
     print_store(out, options);
+    print_missing(out, settings);
     (void)fprintf(out, "%s\n", sinks ? sinks : "");
     (void)fprintf(out, "settings that are not defaults:%s\n", settings->made.n ? "" : " none");
     settings_each_changed(settings, print_setting, out);

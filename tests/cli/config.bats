@@ -51,8 +51,8 @@ check_config() {
 }
 
 @test "--check-config prints what jobiod will do" {
-    printf '%s\n' 'node = gpu1' 'interval = 10s' 'backend = kprobe' '[mpi]' 'count = yes' \
-        '[push]' 'url = http://gw:9091' > "$conf"
+    printf '%s\n' 'node = gpu1' 'interval = 10s' 'backend = kprobe' 'group = root' '[mpi]' 'count = yes' \
+        '[report]' 'record = off' '[push]' 'url = http://gw:9091' > "$conf"
     printf '%s\n' 'nodes = cpu*' '[push]' 'url = http://cpu:9091' > "$conf.d/10-cpu.conf"
     printf '%s\n' 'nodes = gpu*' '[push]' 'url = http://gpu:9091' > "$conf.d/20-gpu.conf"
     run -0 --separate-stderr check_config
@@ -67,9 +67,21 @@ sinks: 1 push target; peers: none
 settings that are not defaults:
     node = gpu1 ($conf:1)
     backend = kprobe ($conf:3)
-    [mpi] count = yes ($conf:5)
+    group = root ($conf:4)
+    [mpi] count = yes ($conf:6)
+    [report] record = off ($conf:8)
     [push] url = http://gpu:9091 ($conf.d/20-gpu.conf:3)
 ok" ]
+}
+
+@test "--check-config says what a node lacks, which is not an error" {
+    printf '%s\n' 'group = nosuchgroup' '[report]' 'record_program = /nonexistent/record' > "$conf"
+    run -0 --separate-stderr check_config
+    [[ $output == *$'\n''group: there is no group nosuchgroup: only root sees the jobs of others'$'\n'* ]]
+    [[ $output == *$'\n''record: cannot run /nonexistent/record: No such file or directory: no job gets a record'$'\n'* ]]
+    printf '%s\n' 'group = root' '[report]' 'record_program = /bin/true' > "$conf"
+    run -0 --separate-stderr check_config
+    [[ $output != *$'\n'group:* && $output != *$'\n'record:* ]]
 }
 
 @test "--check-config says that traces are not delivered without allow" {
