@@ -15,6 +15,7 @@
 #include "cli/run/run.h"
 #include "cli/top/screen.h"
 #include "cli/top/top.h"
+#include "collector/stacks/recorder.h"
 #include "collector/versions/versions.h"
 #include "common/call.h"
 #include "common/cleanup.h"
@@ -140,6 +141,7 @@ static int print_version(bool verbose)
     if (verbose) {
         versions_print(stdout);
         versions_print_file(stdout, "libmunge", BUILT_MUNGE, credential_library());
+        versions_print_line(stdout, "libdw", stack_recorder_built(), stack_recorder_running());
         versions_print_line(stdout, "ncurses", top_screen_built(), top_screen_running());
     }
     return CLI_OK;

@@ -17,7 +17,7 @@
                         each(dwfl_module_addrinfo) each(elf_version) each(elf_begin) each(elf_end) \
                             each(elf_kind) each(elf_getphdrnum) each(elf_nextscn)                  \
                                 each(gelf_getphdr) each(gelf_getshdr) each(gelf_getehdr)           \
-                                    each(dwfl_build_id_find_debuginfo)                             \
+                                    each(dwfl_version) each(dwfl_build_id_find_debuginfo)          \
                                         each(dwfl_offline_section_address)
 
 #define LIBDW_MEMBER(name) __typeof__(name) *name;

@@ -2,12 +2,23 @@
 /* For builds without BPF or the headers of libdw, and for other architectures than x86-64. */
 #include "collector/stacks/recorder.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "collector/stacks/unwinder.h"
 
 #define WHY "cannot record stacks: this jobio was built without libdw, or not for x86-64"
+
+const char *stack_recorder_built(void)
+{
+    return "none";
+}
+
+const char *stack_recorder_running(void)
+{
+    return NULL;
+}
 
 int stack_recorder_create(struct stack_recorder **ret, struct probe *probe,
                           const struct stack_limits *limits, struct error *error)

@@ -21,6 +21,18 @@ struct stack_recorder {
 
 DEFINE_CLEANUP(struct stack_recorder, stack_recorder_destroy)
 
+const char *stack_recorder_built(void)
+{
+    return BUILT_LIBDW;
+}
+
+const char *stack_recorder_running(void)
+{
+    struct error error;
+
+    return libdw_load(&error) < 0 ? "cannot be loaded" : libdw.dwfl_version(NULL);
+}
+
 int stack_recorder_create(struct stack_recorder **ret, struct probe *probe,
                           const struct stack_limits *limits, struct error *error)
 {

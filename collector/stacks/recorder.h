@@ -12,6 +12,11 @@
 
 struct stack_recorder;
 
+/* The version of libdw with which this was built, and that of the library on this host. "none" and
+ * NULL: this was built without stacks. */
+const char *stack_recorder_built(void);
+const char *stack_recorder_running(void);
+
 /* The probe must have been created with limits.least_ns as probe_options.long_ns, and must stay.
  * -ENOTSUP: libdw is missing. */
 int stack_recorder_create(struct stack_recorder **ret, struct probe *probe,

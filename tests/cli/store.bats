@@ -41,6 +41,10 @@ name_of() {
         grep -qE "^BPF layout +$(sed -n 's/^#define JOBIO_LAYOUT //p' "$BATS_TEST_DIRNAME/../../bpf/records.h") " <<< "$out"
     done
     [ "$n" -ge 14 ]
+    # What the command loads when it needs it.
+    split "$JOBIO_BUILD/jobio" --version --verbose
+    grep -E '^libcurl +[0-9][^ ]* +[0-9]' <<< "$out"
+    grep -E '^libdw +([0-9][^ ]* +[0-9]|none +-$)' <<< "$out"
     split "$JOBIO_BUILD/jobiod" --verbose
     expect 2
 }

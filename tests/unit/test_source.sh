@@ -104,7 +104,7 @@ room cli/source cli/base collector/peers collector/store collector/http report/j
 room cli/top cli/source cli/base report report/top common
 room cli/explain cli/source cli/base collector/store collector/http report/explain common
 room cli/run cli/source cli/base collector/watch collector/trace collector/stacks report/json report/text report/trace common
-room cli cli/run cli/explain cli/top cli/source cli/base collector/versions collector/store report report/advice \
+room cli cli/run cli/explain cli/top cli/source cli/base collector/stacks collector/versions collector/store report report/advice \
     report/compare report/json report/text common
 
 for dir in $(code common bpf report settings collector plugin record cli | sed 's|/[^/]*$||' | sort -u); do
