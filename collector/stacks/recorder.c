@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "collector/probe/stacks.h"
+#include "collector/stacks/libdw.h"
 #include "collector/stacks/profiler.h"
 #include "common/cleanup.h"
 
