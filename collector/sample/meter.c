@@ -11,16 +11,21 @@ struct amount {
     uint64_t max_ns;              /* the longest call so far */
 };
 
-/* Identified by its names. */
+/* An operation on a mount. */
+struct flow {
+    struct amount start; /* at the start of the open interval */
+    struct amount mark;  /* at its last tick */
+    struct amount now;
+    struct io_peak best; /* of the closed intervals */
+};
+
+/* Identified by its names. Most jobs use few operations on a mount. */
 struct channel {
     char *mount, *fstype, *source;
     bool private;
     bool unnamed;
     uint64_t dev;
-    struct amount start[IO_OP_COUNT]; /* at the start of the open interval */
-    struct amount mark[IO_OP_COUNT];  /* at its last tick */
-    struct amount now[IO_OP_COUNT];
-    struct io_peak best[IO_OP_COUNT]; /* of the closed intervals */
+    struct flow *flows[IO_OP_COUNT]; /* owned; NULL: no request so far */
 };
 
 struct meter {
@@ -37,6 +42,8 @@ static void channel_clear(struct channel *c)
     free(c->mount);
     free(c->fstype);
     free(c->source);
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        free(c->flows[op]);
 }
 
 static void raise_to(uint64_t *best, uint64_t value)
@@ -82,7 +89,7 @@ static struct channel *channel_find(const struct meter *meter, const struct io_m
     return at == SIZE_MAX ? NULL : &meter->channels[at];
 }
 
-/* Make room for one more. A short list grows by one: a channel is large. */
+/* Make room for one more. A short list grows by one: most jobs use few mounts. */
 static int channels_grow(struct meter *meter)
 {
     size_t room = meter->n + 1 + (meter->n > 16 ? meter->n / 2 : 0);
@@ -122,15 +129,27 @@ static struct channel *channel_get(struct meter *meter, const struct io_mount *m
     return c;
 }
 
-static void amounts_add(struct amount *to, const struct amount *from)
+/* Returns NULL on out-of-memory. */
+static struct flow *flow_get(struct channel *c, int op)
 {
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        to[op].bytes += from[op].bytes;
-        to[op].requests += from[op].requests;
-        to[op].time_ns += from[op].time_ns;
-        to[op].long_calls += from[op].long_calls;
-        raise_to(&to[op].max_ns, from[op].max_ns);
-    }
+    if (!c->flows[op])
+        c->flows[op] = calloc(1, sizeof(*c->flows[op]));
+    return c->flows[op];
+}
+
+static void amount_add(struct amount *to, const struct amount *from)
+{
+    to->bytes += from->bytes;
+    to->requests += from->requests;
+    to->time_ns += from->time_ns;
+    to->long_calls += from->long_calls;
+    raise_to(&to->max_ns, from->max_ns);
+}
+
+static void peak_raise(struct io_peak *peak, const struct io_peak *other)
+{
+    raise_to(&peak->bytes_per_s, other->bytes_per_s);
+    raise_to(&peak->requests_per_s, other->requests_per_s);
 }
 
 /* A channel without a name, by its super block. */
@@ -168,22 +187,28 @@ static int list_unnamed(const struct meter *meter, struct unnamed **ret, size_t 
     return 0;
 }
 
-/* The mount got its name in this interval: its earlier I/O is not a burst of this interval. */
-static void merge_unnamed(struct channel *c, struct channel *from)
+/* The mount got its name in this interval: its earlier I/O is not a burst of this interval. 0 or
+ * -ENOMEM. */
+static int merge_unnamed(struct channel *c, struct channel *from)
 {
-    amounts_add(c->start, from->start);
-    amounts_add(c->mark, from->mark);
     for (int op = 0; op < IO_OP_COUNT; op++) {
-        raise_to(&c->best[op].bytes_per_s, from->best[op].bytes_per_s);
-        raise_to(&c->best[op].requests_per_s, from->best[op].requests_per_s);
+        struct flow *flow = from->flows[op], *to = flow ? flow_get(c, op) : NULL;
+
+        if (!flow)
+            continue;
+        if (!to)
+            return -ENOMEM;
+        amount_add(&to->start, &flow->start);
+        amount_add(&to->mark, &flow->mark);
+        peak_raise(&to->best, &flow->best);
+        flow->start = flow->mark = (struct amount){0};
     }
-    memset(from->start, 0, sizeof(from->start));
-    memset(from->mark, 0, sizeof(from->mark));
     from->dev = 0;
+    return 0;
 }
 
-static void take_unnamed(struct meter *meter, struct channel *c, const struct unnamed *list,
-                         size_t n)
+static int take_unnamed(struct meter *meter, struct channel *c, const struct unnamed *list,
+                        size_t n)
 {
     size_t low = 0, high = n;
 
@@ -196,10 +221,9 @@ static void take_unnamed(struct meter *meter, struct channel *c, const struct un
             high = middle;
     }
     for (; low < n && list[low].dev == c->dev; low++)
-        if (meter->channels[list[low].at].dev == c->dev) {
-            merge_unnamed(c, &meter->channels[list[low].at]);
-            return;
-        }
+        if (meter->channels[list[low].at].dev == c->dev)
+            return merge_unnamed(c, &meter->channels[list[low].at]);
+    return 0;
 }
 
 static uint64_t long_calls(const struct io_counter *counter, uint64_t interval_ns)
@@ -211,19 +235,40 @@ static uint64_t long_calls(const struct io_counter *counter, uint64_t interval_n
     return n;
 }
 
-static void channel_add(struct channel *c, const struct io_mount *m, uint64_t interval_ns)
+/* Returns 0 or -ENOMEM. */
+static int channel_add(struct channel *c, const struct io_mount *m, uint64_t interval_ns)
 {
     for (int op = 0; op < IO_OP_COUNT; op++) {
         const struct io_counter *counter = m->io.ops[op];
+        struct flow *flow = counter ? flow_get(c, op) : NULL;
 
-        if (counter) {
-            c->now[op].bytes += counter->bytes;
-            c->now[op].requests += counter->requests;
-            c->now[op].time_ns += counter->time_ns;
-            c->now[op].long_calls += long_calls(counter, interval_ns);
-            raise_to(&c->now[op].max_ns, counter->max_ns);
-        }
+        if (!counter)
+            continue;
+        if (!flow)
+            return -ENOMEM;
+        amount_add(&flow->now, &(struct amount){.bytes = counter->bytes,
+                                                .requests = counter->requests,
+                                                .time_ns = counter->time_ns,
+                                                .long_calls = long_calls(counter, interval_ns),
+                                                .max_ns = counter->max_ns});
     }
+    return 0;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int channel_resume(struct channel *c, const struct io_mount *m, uint64_t interval_ns)
+{
+    int r = channel_add(c, m, interval_ns);
+
+    for (int op = 0; op < IO_OP_COUNT && !r; op++) {
+        struct flow *flow = c->flows[op];
+
+        if (!flow)
+            continue;
+        flow->start = flow->mark = flow->now;
+        flow->best = m->peaks[op];
+    }
+    return r;
 }
 
 int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t at_ns)
@@ -231,21 +276,37 @@ int meter_resume(struct meter *meter, const struct io_mounts *mounts, uint64_t a
     for (size_t i = 0; i < mounts->n; i++) {
         struct channel *c = channel_get(meter, &mounts->items[i]);
 
-        if (!c)
+        if (!c || channel_resume(c, &mounts->items[i], meter->interval_ns) < 0)
             return -ENOMEM;
-        channel_add(c, &mounts->items[i], meter->interval_ns);
-        memcpy(c->start, c->now, sizeof(c->start));
-        memcpy(c->mark, c->now, sizeof(c->mark));
-        memcpy(c->best, mounts->items[i].peaks, sizeof(c->best));
     }
     meter->start_ns = meter->mark_ns = meter->now_ns = at_ns;
     return 0;
 }
 
+/* The next flow after *at in the order of channels and operations; NULL: there is none. */
+struct place {
+    size_t channel;
+    int op;
+};
+
+static struct flow *next_flow(const struct meter *meter, struct place *at)
+{
+    for (; at->channel < meter->n; at->channel++, at->op = 0)
+        while (at->op < IO_OP_COUNT) {
+            struct flow *flow = meter->channels[at->channel].flows[at->op++];
+
+            if (flow)
+                return flow;
+        }
+    return NULL;
+}
+
 void meter_start(struct meter *meter)
 {
-    for (size_t i = 0; i < meter->n; i++)
-        memset(meter->channels[i].now, 0, sizeof(meter->channels[i].now));
+    struct place at = {0};
+
+    for (struct flow *flow; (flow = next_flow(meter, &at));)
+        flow->now = (struct amount){0};
 }
 
 int meter_add(struct meter *meter, const struct io_mounts *mounts)
@@ -263,8 +324,9 @@ int meter_add(struct meter *meter, const struct io_mounts *mounts)
         }
         c->dev = mounts->items[i].dev;
         if (!c->unnamed && c->dev)
-            take_unnamed(meter, c, unnamed, n);
-        channel_add(c, &mounts->items[i], meter->interval_ns);
+            r = take_unnamed(meter, c, unnamed, n);
+        if (!r)
+            r = channel_add(c, &mounts->items[i], meter->interval_ns);
     }
     free(unnamed);
     return r;
@@ -304,12 +366,11 @@ static void raise_peak(struct io_peak *peak, struct amount from, struct amount t
 
 static void close_interval(struct meter *meter)
 {
-    for (size_t i = 0; i < meter->n; i++) {
-        struct channel *c = &meter->channels[i];
+    struct place at = {0};
 
-        for (int op = 0; op < IO_OP_COUNT; op++)
-            raise_peak(&c->best[op], c->start[op], c->mark[op], meter->mark_ns - meter->start_ns);
-        memcpy(c->start, c->mark, sizeof(c->start));
+    for (struct flow *flow; (flow = next_flow(meter, &at));) {
+        raise_peak(&flow->best, flow->start, flow->mark, meter->mark_ns - meter->start_ns);
+        flow->start = flow->mark;
     }
     meter->start_ns = meter->mark_ns;
 }
@@ -323,28 +384,29 @@ static bool is_long(const struct meter *meter, uint64_t from, uint64_t to)
 
 void meter_end(struct meter *meter, uint64_t now_ns, bool tick)
 {
+    struct place at = {0};
+
     meter->now_ns = now_ns;
     if (!tick)
         return;
     if (is_long(meter, meter->start_ns, meter->mark_ns) && is_long(meter, meter->mark_ns, now_ns))
         close_interval(meter);
-    for (size_t i = 0; i < meter->n; i++)
-        memcpy(meter->channels[i].mark, meter->channels[i].now, sizeof(meter->channels[i].mark));
+    for (struct flow *flow; (flow = next_flow(meter, &at));)
+        flow->mark = flow->now;
     meter->mark_ns = now_ns;
 }
 
 /* The open interval as it would be closed by a tick at the last reading. */
-static void add_open(const struct meter *meter, const struct channel *c, int op,
-                     struct io_peak *peak)
+static void add_open(const struct meter *meter, const struct flow *flow, struct io_peak *peak)
 {
     bool first = is_long(meter, meter->start_ns, meter->mark_ns);
     bool second = is_long(meter, meter->mark_ns, meter->now_ns);
 
     if (first && second) {
-        raise_peak(peak, c->start[op], c->mark[op], meter->mark_ns - meter->start_ns);
-        raise_peak(peak, c->mark[op], c->now[op], meter->now_ns - meter->mark_ns);
+        raise_peak(peak, flow->start, flow->mark, meter->mark_ns - meter->start_ns);
+        raise_peak(peak, flow->mark, flow->now, meter->now_ns - meter->mark_ns);
     } else if (is_long(meter, meter->start_ns, meter->now_ns)) {
-        raise_peak(peak, c->start[op], c->now[op], meter->now_ns - meter->start_ns);
+        raise_peak(peak, flow->start, flow->now, meter->now_ns - meter->start_ns);
     }
 }
 
@@ -363,9 +425,9 @@ void meter_fill(const struct meter *meter, struct io_mounts *mounts, uint64_t el
             memset(peak, 0, sizeof(*peak));
             if (!counter)
                 continue;
-            if (c) {
-                *peak = c->best[op];
-                add_open(meter, c, op, peak);
+            if (c && c->flows[op]) {
+                *peak = c->flows[op]->best;
+                add_open(meter, c->flows[op], peak);
             }
             raise_peak(peak, nothing,
                        (struct amount){.bytes = counter->bytes, .requests = counter->requests},
