@@ -7,7 +7,7 @@
  * slow phase of the machine affects all; the result is the median over the rounds of the fastest
  * (undisturbed) chunk of each.
  *
- *   calls [-r REGEX] [ROUNDS]        in a directory with file systems: see measure-calls
+ *   calls [-r REGEX] [-b BACKEND] [ROUNDS]     in a directory with file systems: see measure-calls
  */
 #include "config.h"
 
@@ -390,6 +390,7 @@ static void make_files(void)
 
 struct bench {
     regex_t wanted;
+    enum probe_backend backend;
     double times[MODES][KINDS][MAX_ROUNDS]; /* ns per call */
     int rounds;
 };
@@ -509,7 +510,7 @@ static void measure_empty(struct bench *bench)
 
 static void measure_jobio(struct bench *bench)
 {
-    const struct probe_options options = {0};
+    const struct probe_options options = {.backend = bench->backend};
     struct error error = {""};
     struct probe *probe;
     struct stat st;
@@ -554,18 +555,30 @@ static void print_results(struct bench *bench)
     }
 }
 
+static enum probe_backend backend_named(const char *name)
+{
+    static const char *const names[] = {"auto", "fentry", "kprobe", "tp_btf"}; /* by number */
+
+    for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    fprintf(stderr, "calls: no such option or backend\n");
+    exit(2);
+}
+
 int main(int argc, char **argv)
 {
     static struct bench bench;
     const char *wanted = "";
-    int rounds;
+    int rounds, option;
 
-    if (argc > 2 && strcmp(argv[1], "-r") == 0) {
-        wanted = argv[2];
-        argv += 2;
-        argc -= 2;
+    while ((option = getopt(argc, argv, "r:b:")) != -1) {
+        if (option == 'r')
+            wanted = optarg;
+        else
+            bench.backend = backend_named(optarg);
     }
-    rounds = argc > 1 ? atoi(argv[1]) : 5;
+    rounds = argc > optind ? atoi(argv[optind]) : 5;
     if (regcomp(&bench.wanted, wanted, REG_EXTENDED | REG_NOSUB))
         die(wanted);
     start_spawner();
