@@ -86,6 +86,8 @@ struct job_account {
     struct mpi_parts mpi_parts;   /* of the steps that were added */
     struct block_account *block;  /* owned; NULL: not counted */
     struct stack_profile *stacks; /* owned; of the steps that have one; NULL: none has */
+    /* `jobio run` only: what it recorded of single calls, for own_cost_of(). */
+    uint64_t spans_taken, stacks_taken;
 };
 
 /* "batch", "extern", "interactive", "folded", "0", "17". Returns buf. */

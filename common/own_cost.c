@@ -8,58 +8,182 @@
 /* Of a counted read in the page cache. */
 #define UNIT 100
 
-/* What a call costs in a job, by operation, measured with tests/bench/calls on 6.1. A call by path
- * passes several functions with programs; `create` is part of an open. */
-static const uint16_t weights[IO_OP_COUNT] = {
-    [IO_READ] = 100,    [IO_WRITE] = 107,     [IO_COPY_READ] = 130,  [IO_COPY_WRITE] = 130,
-    [IO_CLONE] = 150,   [IO_MMAP_READ] = 315, [IO_MMAP_WRITE] = 315, [IO_OPEN] = 145,
-    [IO_CREATE] = 20,   [IO_STAT] = 185,      [IO_READDIR] = 95,     [IO_MKDIR] = 236,
-    [IO_RMDIR] = 236,   [IO_UNLINK] = 205,    [IO_RENAME] = 272,     [IO_LINK] = 240,
-    [IO_SYMLINK] = 240, [IO_MKNOD] = 240,     [IO_TRUNCATE] = 190,   [IO_FALLOCATE] = 100,
-    [IO_FSYNC] = 231,   [IO_SETATTR] = 190,   [IO_GETXATTR] = 185,   [IO_SETXATTR] = 185,
-    [IO_CLOSE] = 155,   [IO_LOCK] = 110,      [IO_LOOKUP] = 151,
+/* What a backend costs, in this unit. */
+struct weights {
+    /* By operation. A call by path passes several functions with programs; `create` is part of an
+     * open. */
+    uint16_t ops[IO_OP_COUNT];
+    uint16_t error; /* of a failed call, more than of one that did not fail */
+    /* Of a page that is added to the page cache: counted (`cache`), or at most, by what is known of
+     * requests. */
+    uint16_t page, write_page, read_page;
+    /* Of a call that is not counted. As many of them as of counted ones of these operations are
+     * typical: reads and writes of pipes, sockets and devices, and calls that are not counted. */
+    uint16_t other;
+    uint64_t others;
+    uint16_t unit; /* the counted read, percent of that of functions with fentry programs */
 };
 
-#define WEIGHT_ERROR 80 /* of a failed call, more than of one that did not fail */
-#define WEIGHT_PAGE 27  /* of a page that is added to the page cache */
+#define OP(op) (UINT64_C(1) << (op))
+
+/* Measured on 6.1 with tests/bench/measure-calls, as are the following ones. */
+static const struct weights functions = {
+    .ops = {[IO_READ] = 100,    [IO_WRITE] = 107,     [IO_COPY_READ] = 130,  [IO_COPY_WRITE] = 130,
+            [IO_CLONE] = 150,   [IO_MMAP_READ] = 315, [IO_MMAP_WRITE] = 315, [IO_OPEN] = 145,
+            [IO_CREATE] = 20,   [IO_STAT] = 185,      [IO_READDIR] = 95,     [IO_MKDIR] = 236,
+            [IO_RMDIR] = 236,   [IO_UNLINK] = 205,    [IO_RENAME] = 272,     [IO_LINK] = 240,
+            [IO_SYMLINK] = 240, [IO_MKNOD] = 240,     [IO_TRUNCATE] = 190,   [IO_FALLOCATE] = 100,
+            [IO_FSYNC] = 231,   [IO_SETATTR] = 190,   [IO_GETXATTR] = 185,   [IO_SETXATTR] = 185,
+            [IO_CLOSE] = 155,   [IO_LOCK] = 110,      [IO_LOOKUP] = 151},
+    .error = 80,
+    .page = 27,
+    .other = 62,
+    .others = OP(IO_READ) | OP(IO_WRITE),
+    .unit = 100,
+};
+
+/* An exception, or a call of ftrace, at the entry and at the return of each function. */
+static const struct weights kprobes = {
+    .ops = {[IO_READ] = 100,    [IO_WRITE] = 100,     [IO_COPY_READ] = 110,  [IO_COPY_WRITE] = 110,
+            [IO_CLONE] = 110,   [IO_MMAP_READ] = 110, [IO_MMAP_WRITE] = 110, [IO_OPEN] = 130,
+            [IO_CREATE] = 5,    [IO_STAT] = 121,      [IO_READDIR] = 70,     [IO_MKDIR] = 160,
+            [IO_RMDIR] = 160,   [IO_UNLINK] = 170,    [IO_RENAME] = 214,     [IO_LINK] = 190,
+            [IO_SYMLINK] = 165, [IO_MKNOD] = 165,     [IO_TRUNCATE] = 125,   [IO_FALLOCATE] = 90,
+            [IO_FSYNC] = 111,   [IO_SETATTR] = 125,   [IO_GETXATTR] = 110,   [IO_SETXATTR] = 110,
+            [IO_CLOSE] = 91,    [IO_LOCK] = 80,       [IO_LOOKUP] = 86},
+    .write_page = 51,
+    .read_page = 16,
+    .other = 38,
+    .others = OP(IO_READ) | OP(IO_WRITE),
+    .unit = 450,
+};
+
+/* The programs run at the entry and the return of each system call, whatever it does. */
+static const struct weights system_calls = {
+    .ops = {[IO_READ] = 109,
+            [IO_WRITE] = 109,
+            [IO_COPY_READ] = 75,
+            [IO_COPY_WRITE] = 75,
+            [IO_OPEN] = 80,
+            [IO_CREATE] = 20,
+            [IO_STAT] = 90,
+            [IO_READDIR] = 95,
+            [IO_TRUNCATE] = 84,
+            [IO_FALLOCATE] = 84,
+            [IO_FSYNC] = 84,
+            [IO_SETATTR] = 84,
+            [IO_GETXATTR] = 84,
+            [IO_SETXATTR] = 84,
+            [IO_CLOSE] = 84,
+            [IO_LOCK] = 84,
+            [IO_LOOKUP] = 84},
+    .write_page = 36,
+    .read_page = 12,
+    .other = 46,
+    .others = UINT64_MAX,
+    .unit = 314,
+};
+
 #define PAGE_BYTES 4096
 
-/* Of a read or write that is not counted, on a pipe, a socket or a device. As many of them as of
- * counted ones are typical of programs that pass data on. */
-#define WEIGHT_OTHER 62
+/* Of what is recorded or counted on request, in percent of a counted read with fentry programs.
+ * `low` is without interrupts and the time of kernel threads. */
+static const struct range {
+    uint16_t low, high;
+} span = {120, 300}, stack = {400, 1500}, block = {300, 500},
+  /* Each has two exceptions. What they cost depends on the machine, and on the first instruction of
+   * the function: see doc/performance.md. */
+    mpi = {500, 14000};
 
 /* How far, in percent, the machine and the calls may differ from those measured. */
 #define MARGIN 20
+
+/* What was counted can only be recognized by what was not. */
+static const struct weights *weights_of(const struct job_account *job)
+{
+    const uint64_t by_path = OP(IO_MKDIR) | OP(IO_UNLINK) | OP(IO_RENAME);
+
+    if (!(job->unsupported & IO_CACHE))
+        return &functions;
+    return (job->unsupported & by_path) == by_path ? &system_calls : &kprobes;
+}
 
 static void add_weighted(uint64_t *to, uint64_t count, uint64_t weight)
 {
     add_saturating(to, count < UINT64_MAX / UINT16_MAX ? count * weight : UINT64_MAX);
 }
 
-static uint64_t weigh(const struct io_mount *mount)
+struct sum {
+    uint64_t low, high;
+};
+
+static void add_calls(struct sum *sum, const struct weights *weights, int op,
+                      const struct io_counter *counter)
 {
-    uint64_t sum = 0;
+    uint64_t counted = 0;
 
-    for (int op = 0; op < IO_OP_COUNT; op++) {
-        const struct io_counter *counter = mount->io.ops[op];
-
-        if (!counter)
-            continue;
-        add_weighted(&sum, counter->requests, weights[op]);
-        add_weighted(&sum, counter->errors, WEIGHT_ERROR);
-    }
-    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
-        add_weighted(&sum, mount->cache.fill_bytes[fill] / PAGE_BYTES, WEIGHT_PAGE);
-    return sum;
+    add_weighted(&counted, counter->requests, weights->ops[op]);
+    add_weighted(&counted, counter->errors, weights->error);
+    add_saturating(&sum->low, counted);
+    add_saturating(&sum->high, counted);
+    if (weights->others & OP(op))
+        add_weighted(&sum->high, counter->requests, weights->other);
 }
 
-static uint64_t weigh_other(const struct io_mount *mount)
+static uint64_t pages_of(const struct io_counter *counter)
 {
-    const struct io_counter *read = mount->io.ops[IO_READ], *write = mount->io.ops[IO_WRITE];
-    uint64_t sum = 0;
+    return counter ? counter->bytes / PAGE_BYTES : 0;
+}
 
-    add_weighted(&sum, read ? read->requests : 0, WEIGHT_OTHER);
-    add_weighted(&sum, write ? write->requests : 0, WEIGHT_OTHER);
+static void add_mount(struct sum *sum, const struct weights *weights, const struct io_mount *mount)
+{
+    struct io_counter *const *ops = mount->io.ops;
+    uint64_t pages = 0;
+
+    for (int op = 0; op < IO_OP_COUNT; op++)
+        if (ops[op])
+            add_calls(sum, weights, op, ops[op]);
+    for (int fill = 0; fill < IO_FILL_COUNT; fill++)
+        add_weighted(&pages, mount->cache.fill_bytes[fill] / PAGE_BYTES, weights->page);
+    add_saturating(&sum->low, pages);
+    add_saturating(&sum->high, pages);
+    add_weighted(&sum->high, pages_of(ops[IO_WRITE]), weights->write_page);
+    add_weighted(&sum->high, pages_of(ops[IO_READ]), weights->read_page);
+}
+
+static void add_range(struct sum *sum, uint64_t n, const struct range *range)
+{
+    add_weighted(&sum->low, n, range->low);
+    add_weighted(&sum->high, n, range->high);
+}
+
+static uint64_t mpi_calls(const struct mpi_account *account)
+{
+    uint64_t n = 0;
+
+    for (int class = 0; account && class < MPI_CLASS_COUNT; class ++)
+        add_saturating(&n, account->classes[class].calls);
+    return n;
+}
+
+static void add_blocks(struct sum *sum, const struct block_account *account)
+{
+    for (size_t i = 0; account && i < account->n; i++)
+        for (int class = 0; class < BLOCK_CLASS_COUNT; class ++) {
+            add_range(sum, account->items[i].own[class].requests, &block);
+            add_weighted(&sum->high, account->items[i].shared[class].requests, block.high);
+        }
+}
+
+/* In units of a counted read with fentry programs. */
+static struct sum weigh_extras(const struct job_account *job)
+{
+    struct sum sum = {0};
+
+    add_range(&sum, mpi_calls(job->mpi), &mpi);
+    add_blocks(&sum, job->block);
+    add_range(&sum, job->spans_taken, &span);
+    add_range(&sum, job->stacks_taken, &stack);
     return sum;
 }
 
@@ -73,15 +197,21 @@ static uint64_t scale(uint64_t weight, uint64_t ns, unsigned percent)
     return product / 100;
 }
 
+/* From percent of a counted read with fentry programs to percent of the backend's. */
+static uint64_t convert(uint64_t weight, unsigned unit)
+{
+    return weight < UINT64_MAX / UNIT ? weight * UNIT / unit : weight / unit * UNIT;
+}
+
 struct own_cost own_cost_of(const struct job_account *job)
 {
-    uint64_t counted = 0, all;
+    const struct weights *weights = weights_of(job);
+    struct sum sum = {0}, extras = weigh_extras(job);
 
     for (size_t i = 0; i < job->mounts.n; i++)
-        add_saturating(&counted, weigh(&job->mounts.items[i]));
-    all = counted;
-    for (size_t i = 0; i < job->mounts.n; i++)
-        add_saturating(&all, weigh_other(&job->mounts.items[i]));
-    return (struct own_cost){.low_ns = scale(counted, job->ns_per_event, 100 - MARGIN),
-                             .high_ns = scale(all, job->ns_per_event, 100 + MARGIN)};
+        add_mount(&sum, weights, &job->mounts.items[i]);
+    add_saturating(&sum.low, convert(extras.low, weights->unit));
+    add_saturating(&sum.high, convert(extras.high, weights->unit));
+    return (struct own_cost){.low_ns = scale(sum.low, job->ns_per_event, 100 - MARGIN),
+                             .high_ns = scale(sum.high, job->ns_per_event, 100 + MARGIN)};
 }

@@ -33,6 +33,15 @@ uint64_t trace_dropped(const struct trace *trace, enum span_kind kind)
     return sum;
 }
 
+uint64_t trace_spans(const struct trace *trace)
+{
+    uint64_t sum = trace->n_spans;
+
+    for (int kind = 0; kind < SPAN_KINDS; kind++)
+        add_saturating(&sum, trace_dropped(trace, kind));
+    return sum;
+}
+
 uint64_t trace_unread(const struct trace *trace)
 {
     uint64_t n = 0;

@@ -78,6 +78,8 @@ const char *trace_of_name(enum trace_of of);
 /* Store what this word means in *ret; -EINVAL: it is another one, or NULL. */
 int trace_of_parse(const char *text, enum trace_of *ret);
 
+/* Returns the number of spans that the programs saw, those that are not in the trace included. */
+uint64_t trace_spans(const struct trace *trace);
 uint64_t trace_dropped(const struct trace *trace, enum span_kind kind);
 /* Returns the number of processes that were not read. */
 uint64_t trace_unread(const struct trace *trace);

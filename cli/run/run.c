@@ -173,6 +173,8 @@ static int own_end(struct run *run, struct error *error)
         rc = watch_trace(run->watch, &run->trace, error);
     if (rc == 0 && run->options->stacks.form)
         rc = watch_stacks(run->watch, &run->stacks, error);
+    run->job->spans_taken = trace_spans(&run->trace);
+    run->job->stacks_taken = run->stacks.counts.all.calls - run->stacks.counts.unsampled.calls;
     return rc;
 }
 

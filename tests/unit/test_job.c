@@ -290,6 +290,70 @@ static void test_own_cost(void **state)
     assert_true(own_cost_of(job).high_ns == UINT64_MAX);
 }
 
+/* The backend is recognized by what it does not count. Where pages are not counted, written bytes
+ * may be new pages. */
+static void test_own_cost_by_backend(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    struct io_mount *mount = io_mounts_get(&job->mounts, "/scratch", "ext4", "/dev/sda", false);
+    uint64_t by_functions, by_kprobes, high;
+
+    (void)state;
+    job->ns_per_event = 500;
+    io_account_op(&mount->io, IO_OPEN)->requests = 1000;
+    io_account_op(&mount->io, IO_CLOSE)->requests = 1000;
+    by_functions = own_cost_of(job).low_ns;
+    job->unsupported = IO_CACHE;
+    by_kprobes = own_cost_of(job).low_ns;
+    assert_true(by_kprobes < by_functions);
+    high = own_cost_of(job).high_ns;
+    io_account_op(&mount->io, IO_WRITE)->bytes = 4096 * 1000;
+    assert_true(own_cost_of(job).high_ns > high);
+    assert_int_equal(own_cost_of(job).low_ns, by_kprobes);
+    job->unsupported |= 1ull << IO_MKDIR | 1ull << IO_UNLINK | 1ull << IO_RENAME;
+    assert_true(own_cost_of(job).low_ns < by_kprobes);
+    io_account_op(&mount->io, IO_WRITE)->bytes = 0;
+    /* There may be as many calls that are not counted. */
+    assert_in_range(own_cost_of(job).high_ns, own_cost_of(job).low_ns * 2,
+                    own_cost_of(job).low_ns * 3);
+}
+
+/* What is counted or recorded on request is in a range of its own. */
+static void test_own_cost_of_extras(void **state)
+{
+    CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    struct own_cost before = {0}, now;
+    struct block_device *disk;
+
+    (void)state;
+    job->ns_per_event = 500;
+    job->mpi = calloc(1, sizeof(*job->mpi));
+    job->block = calloc(1, sizeof(*job->block));
+    assert_true(job->mpi && job->block);
+    assert_int_equal(own_cost_of(job).high_ns, 0);
+    disk = block_account_get(job->block, "sda");
+    disk->shared[BLOCK_WRITE].requests = 1000;
+    now = own_cost_of(job);
+    assert_int_equal(now.low_ns, 0); /* it may be that of other jobs */
+    assert_true(now.high_ns > 0);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t *const counts[] = {&disk->own[BLOCK_READ].requests,
+                                    &job->mpi->classes[MPI_WRITE_ALL].calls, &job->spans_taken,
+                                    &job->stacks_taken};
+
+        before = own_cost_of(job);
+        *counts[i] = 1000;
+        now = own_cost_of(job);
+        assert_in_range(now.low_ns - before.low_ns, 1000 * 400, 1000 * 500 * 10);
+        assert_true(now.high_ns - before.high_ns > now.low_ns - before.low_ns);
+    }
+    /* In the unit of a backend whose counted read costs more. */
+    job->unsupported = IO_CACHE;
+    assert_in_range(own_cost_of(job).low_ns, now.low_ns / 5, now.low_ns / 4);
+    job->spans_taken = UINT64_MAX;
+    assert_true(own_cost_of(job).high_ns == UINT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +369,8 @@ int main(void)
         cmocka_unit_test(test_nodes_without_mpi),
         cmocka_unit_test(test_class_names),
         cmocka_unit_test(test_own_cost),
+        cmocka_unit_test(test_own_cost_by_backend),
+        cmocka_unit_test(test_own_cost_of_extras),
         cmocka_unit_test(test_destroy_takes_half_built),
     };
 
