@@ -233,6 +233,8 @@ static int merge_step(struct found_job *f, const struct sink_row *row, struct si
         return r;
     mpi_account_destroy(step->mpi);
     step->mpi = TAKE_PTR(io->mpi);
+    block_account_destroy(step->block);
+    step->block = TAKE_PTR(io->block);
     if (!*row->mount)
         return 0;
     m = io_mounts_get(&step->mounts, row->mount, row->fstype, row->source, row->private);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The classes of MPI-IO and of NFS requests in rows, both ways. */
+/* The classes of MPI-IO, of NFS requests and of block requests in rows, both ways. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +19,15 @@ struct class_field {
 #define MPI_NUMBER(member) {#member, offsetof(struct mpi_counter, member), false},
 #define MPI_HISTOGRAM(member) {#member, offsetof(struct mpi_counter, member), true}
 #define RPC_NUMBER(member) {#member, offsetof(struct rpc_counter, member), false},
+#define BLOCK_NUMBER(member) {#member, offsetof(struct block_counter, member), false},
+#define BLOCK_HISTOGRAM(member) {#member, offsetof(struct block_counter, member), true}
 /* clang-format on */
 
 static const struct class_field mpi_fields[] = {MPI_SUMS(MPI_NUMBER) MPI_HISTOGRAM(size_log2),
                                                 MPI_HISTOGRAM(latency_log2)};
 static const struct class_field rpc_fields[] = {RPC_SUMS(RPC_NUMBER)};
+static const struct class_field block_fields[] = {BLOCK_SUMS(BLOCK_NUMBER)
+                                                      BLOCK_HISTOGRAM(latency_log2)};
 
 #define COLUMN_NAME 48
 
@@ -36,6 +40,12 @@ struct class_kind {
 static const struct class_kind mpi_kind = {"mpi", mpi_fields, ARRAY_SIZE(mpi_fields)};
 static const struct class_kind rpc_kind = {"rpc", rpc_fields, ARRAY_SIZE(rpc_fields)};
 static const struct class_kind shared_kind = {"rpc_shared", rpc_fields, ARRAY_SIZE(rpc_fields)};
+/* Own and shared ones. A name occurs once for each device: another column has these. */
+static const struct class_kind block_kinds[] = {
+    {"block", block_fields, ARRAY_SIZE(block_fields)},
+    {"block_shared", block_fields, ARRAY_SIZE(block_fields)},
+};
+static const char *const block_devices[] = {"block_device", "block_shared_device"};
 
 static const char *column_name(const struct class_kind *kind, size_t field, char buf[COLUMN_NAME])
 {
@@ -78,8 +88,8 @@ static void put_arrays(struct tree *tree, struct json_object *root, const struct
 }
 
 /* {"write_all":{"calls":..},..} */
-static void put_objects(struct tree *tree, struct json_object *root, const struct class_kind *kind,
-                        const struct named_counter *items, size_t n)
+static struct json_object *objects_json(struct tree *tree, const struct class_kind *kind,
+                                        const struct named_counter *items, size_t n)
 {
     struct json_object *all = tree_object(tree);
 
@@ -91,7 +101,7 @@ static void put_objects(struct tree *tree, struct json_object *root, const struc
                      field_json(tree, &kind->fields[k], items[i].counter));
         tree_put(tree, all, items[i].name, one);
     }
-    tree_put(tree, root, kind->name, all);
+    return all;
 }
 
 static void put_classes(struct tree *tree, struct json_object *root, enum sink_format format,
@@ -100,7 +110,7 @@ static void put_classes(struct tree *tree, struct json_object *root, enum sink_f
     if (!n)
         return;
     if (format == SINK_BULK)
-        put_objects(tree, root, kind, items, n);
+        tree_put(tree, root, kind->name, objects_json(tree, kind, items, n));
     else
         put_arrays(tree, root, kind, items, n);
 }
@@ -138,6 +148,79 @@ void rows_put_rpc(struct tree *tree, struct json_object *root, enum sink_format 
     put_requests(tree, root, format, &shared_kind, account->shared);
 }
 
+/* Returns the counters of a device for a kind of block_kinds. */
+static const struct block_counter *classes_of(const struct block_device *device, size_t kind)
+{
+    return kind ? device->shared : device->own;
+}
+
+/* The classes that have requests, device by device. Returns their number. */
+static size_t list_blocks(const struct block_account *account, size_t kind,
+                          struct named_counter *items, struct json_object *devices,
+                          struct tree *tree)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < account->n; i++) {
+        const struct block_counter *classes = classes_of(&account->items[i], kind);
+
+        for (int class = 0; class < BLOCK_CLASS_COUNT; class ++) {
+            if (!classes[class].requests)
+                continue;
+            items[n++] = (struct named_counter){block_class_name(class), &classes[class]};
+            tree_add_text(tree, devices, account->items[i].name);
+        }
+    }
+    return n;
+}
+
+static void put_block_arrays(struct tree *tree, struct json_object *root, size_t kind,
+                             const struct block_account *account)
+{
+    _free_ struct named_counter *items = calloc(account->n * BLOCK_CLASS_COUNT + 1, sizeof(*items));
+    struct json_object *devices = tree_array(tree);
+    size_t n = items ? list_blocks(account, kind, items, devices, tree) : 0;
+
+    tree->failed |= !items;
+    if (n)
+        tree_put(tree, root, block_devices[kind], devices);
+    else
+        json_object_put(devices);
+    put_classes(tree, root, SINK_CLICKHOUSE, &block_kinds[kind], items, n);
+}
+
+/* {"sda":{"read":{"requests":..},..}} */
+static void put_block_objects(struct tree *tree, struct json_object *root, size_t kind,
+                              const struct block_account *account)
+{
+    struct json_object *all = tree_object(tree);
+
+    for (size_t i = 0; i < account->n; i++) {
+        const struct block_counter *classes = classes_of(&account->items[i], kind);
+        struct named_counter items[BLOCK_CLASS_COUNT];
+        size_t n = 0;
+
+        for (int class = 0; class < BLOCK_CLASS_COUNT; class ++)
+            if (classes[class].requests)
+                items[n++] = (struct named_counter){block_class_name(class), &classes[class]};
+        if (n)
+            tree_put(tree, all, account->items[i].name,
+                     objects_json(tree, &block_kinds[kind], items, n));
+    }
+    tree_put(tree, root, block_kinds[kind].name, all);
+}
+
+void rows_put_block(struct tree *tree, struct json_object *root, enum sink_format format,
+                    const struct block_account *account)
+{
+    for (size_t kind = 0; account && account->n && kind < ARRAY_SIZE(block_kinds); kind++) {
+        if (format == SINK_BULK)
+            put_block_objects(tree, root, kind, account);
+        else
+            put_block_arrays(tree, root, kind, account);
+    }
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Column NAME if it is an array, else NULL. */
@@ -171,13 +254,19 @@ static int counter_parse(struct json_object *document, const struct class_kind *
     return r;
 }
 
+/* The text at index i of a column; "" after the last one. */
+static const char *text_at(struct json_object *document, const char *column, size_t i)
+{
+    struct json_object *texts = array_of(document, column);
+    const char *text = texts ? json_object_get_string(json_object_array_get_idx(texts, i)) : NULL;
+
+    return text ? text : "";
+}
+
 /* The class at index i; "" after the last one. */
 static const char *class_at(struct json_object *document, const struct class_kind *kind, size_t i)
 {
-    struct json_object *names = array_of(document, kind->name);
-    const char *name = names ? json_object_get_string(json_object_array_get_idx(names, i)) : NULL;
-
-    return name ? name : "";
+    return text_at(document, kind->name, i);
 }
 
 /* Ignores classes of a newer version. */
@@ -217,4 +306,35 @@ int rows_parse_rpc(struct json_object *document, struct rpc_account *account)
     int r = parse_requests(document, &rpc_kind, account->own);
 
     return r < 0 ? r : parse_requests(document, &shared_kind, account->shared);
+}
+
+/* Ignores classes of a newer version. */
+static int parse_block(struct json_object *document, size_t kind, struct block_account *account)
+{
+    const char *name;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && *(name = class_at(document, &block_kinds[kind], i)); i++) {
+        struct block_counter counter = {0};
+        struct block_device *device;
+        int class = block_class_parse(name);
+
+        r = class < 0 ? 0 : counter_parse(document, &block_kinds[kind], i, &counter);
+        if (r < 0 || class < 0)
+            continue;
+        device = block_account_get(account, text_at(document, block_devices[kind], i));
+        if (!device)
+            return -ENOMEM;
+        block_counter_add(kind ? &device->shared[class] : &device->own[class], &counter);
+    }
+    return r;
+}
+
+int rows_parse_block(struct json_object *document, struct block_account *account)
+{
+    int r = 0;
+
+    for (size_t kind = 0; r == 0 && kind < ARRAY_SIZE(block_kinds); kind++)
+        r = parse_block(document, kind, account);
+    return r;
 }

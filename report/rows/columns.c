@@ -61,6 +61,9 @@ const struct sink_column sink_columns[SINK_COLUMNS] = {
     B(rpc_counted),
     B(rpc_incomplete),
     B(rpc_shared_at_most),
+    B(block_counted),
+    B(block_incomplete),
+    B(block_shared_at_most),
 };
 
 /* clang-format off */

@@ -203,6 +203,7 @@ void sink_io_clear(struct sink_io *io)
     timeline_clear(&io->timeline);
     mpi_account_destroy(io->mpi);
     free(io->rpc);
+    block_account_destroy(io->block);
 }
 
 /* An empty or missing column: not counted, or by an older release. */
@@ -226,6 +227,18 @@ static int rpc_parse(struct json_object *document, const struct sink_row *row, s
     return rows_parse_rpc(document, io->rpc);
 }
 
+static int block_parse(struct json_object *document, const struct sink_row *row, struct sink_io *io)
+{
+    if (!row->block_counted)
+        return 0;
+    io->block = calloc(1, sizeof(*io->block));
+    if (!io->block)
+        return -ENOMEM;
+    io->block->incomplete = row->block_incomplete;
+    io->block->shared_at_most = row->block_shared_at_most;
+    return rows_parse_block(document, io->block);
+}
+
 static int classes_parse(struct json_object *document, const struct sink_row *row,
                          struct sink_io *io, struct error *error)
 {
@@ -234,7 +247,10 @@ static int classes_parse(struct json_object *document, const struct sink_row *ro
     if (r < 0)
         return error_errno(error, r, "the MPI-IO of a row");
     r = rpc_parse(document, row, io);
-    return r < 0 ? error_errno(error, r, "the NFS requests of a row") : 0;
+    if (r < 0)
+        return error_errno(error, r, "the NFS requests of a row");
+    r = block_parse(document, row, io);
+    return r < 0 ? error_errno(error, r, "the block requests of a row") : 0;
 }
 
 int sink_row_parse(struct json_object *document, struct sink_row *ret, struct sink_io *io,

@@ -275,6 +275,7 @@ static int row_write(FILE *out, const struct sink_row *row, const struct step_ac
                  rows_number_json(io_column_of(&io_cache_columns[i], &row->cache)));
     rows_put_mpi(&tree, root, options->format, step->mpi);
     rows_put_rpc(&tree, root, options->format, m ? m->rpc : NULL);
+    rows_put_block(&tree, root, options->format, step->block);
     if (options->format == SINK_BULK) {
         put_timestamp(&tree, root, row->tagged_at_ns);
         put_ops_objects(&tree, root, m, job);
@@ -361,6 +362,9 @@ static struct sink_row row_of_step(const struct job_account *job, uint64_t versi
         .longest_wait_ns = step->longest_wait_ns,
         .lost = step->completeness.lost,
         .mpi_incomplete = texts->mpi_incomplete,
+        .block_counted = step->block != NULL,
+        .block_incomplete = step->block && step->block->incomplete,
+        .block_shared_at_most = step->block && step->block->shared_at_most,
     };
 }
 

@@ -57,6 +57,7 @@ struct sink_row {
     const char *mpi_incomplete; /* as in the store: "": not counted; "[]": nothing is missing */
     struct io_users users[IO_USER_KINDS];
     bool rpc_counted, rpc_incomplete, rpc_shared_at_most;
+    bool block_counted, block_incomplete, block_shared_at_most; /* of the step */
     struct io_sums sums;
     struct io_cache cache;
 };
@@ -77,8 +78,9 @@ struct sink_io {
     struct io_account io;
     struct io_peak step_peaks[IO_OP_COUNT], job_peaks[IO_OP_COUNT];
     struct timeline timeline;
-    struct mpi_account *mpi; /* owned; NULL: not counted */
-    struct rpc_account *rpc; /* owned; NULL: not NFS, or not counted */
+    struct mpi_account *mpi;     /* owned; NULL: not counted */
+    struct rpc_account *rpc;     /* owned; NULL: not NFS, or not counted */
+    struct block_account *block; /* owned; NULL: not counted */
 };
 void sink_io_clear(struct sink_io *io);
 

@@ -22,7 +22,7 @@ struct sink_column {
     size_t offset; /* in struct sink_row */
 };
 /* The columns of the job and the step. Those of io_sum_columns and io_cache_columns follow. */
-#define SINK_COLUMNS 51
+#define SINK_COLUMNS 54
 extern const struct sink_column sink_columns[SINK_COLUMNS];
 
 /* The peaks of an operation: of the step, and of the whole job. Column op_NAME in ClickHouse. */
@@ -47,8 +47,11 @@ void rows_put_mpi(struct tree *tree, struct json_object *root, enum sink_format 
                   const struct mpi_account *account);
 void rows_put_rpc(struct tree *tree, struct json_object *root, enum sink_format format,
                   const struct rpc_account *account);
-/* Fill the counters of an empty account. 0 or -EBADMSG. */
+void rows_put_block(struct tree *tree, struct json_object *root, enum sink_format format,
+                    const struct block_account *account);
+/* Fill the counters of an empty account. 0, -EBADMSG or -ENOMEM. */
 int rows_parse_mpi(struct json_object *document, struct mpi_account *account);
 int rows_parse_rpc(struct json_object *document, struct rpc_account *account);
+int rows_parse_block(struct json_object *document, struct block_account *account);
 
 #endif

@@ -139,7 +139,26 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     rpc_shared_received_bytes Array(UInt64),
     rpc_shared_queued_ns Array(UInt64),
     rpc_shared_server_ns Array(UInt64),
-    rpc_shared_time_ns Array(UInt64)
+    rpc_shared_time_ns Array(UInt64),
+    block_counted UInt8,
+    block_incomplete UInt8,
+    block_shared_at_most UInt8,
+    block Array(String),
+    block_device Array(String),
+    block_requests Array(UInt64),
+    block_errors Array(UInt64),
+    block_bytes Array(UInt64),
+    block_queued_ns Array(UInt64),
+    block_device_ns Array(UInt64),
+    block_latency_log2 Array(Array(UInt64)),
+    block_shared Array(String),
+    block_shared_device Array(String),
+    block_shared_requests Array(UInt64),
+    block_shared_errors Array(UInt64),
+    block_shared_bytes Array(UInt64),
+    block_shared_queued_ns Array(UInt64),
+    block_shared_device_ns Array(UInt64),
+    block_shared_latency_log2 Array(Array(UInt64))
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(toDateTime(intDiv(tagged_at_ns, 1000000000), 'UTC'))

@@ -74,5 +74,31 @@ ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_server_ns Array(UInt64)
     AFTER rpc_shared_queued_ns;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS rpc_shared_time_ns Array(UInt64)
     AFTER rpc_shared_server_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_counted UInt8 AFTER rpc_shared_time_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_incomplete UInt8 AFTER block_counted;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_at_most UInt8 AFTER block_incomplete;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block Array(String) AFTER block_shared_at_most;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_device Array(String) AFTER block;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_requests Array(UInt64) AFTER block_device;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_errors Array(UInt64) AFTER block_requests;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_bytes Array(UInt64) AFTER block_errors;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_queued_ns Array(UInt64) AFTER block_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_device_ns Array(UInt64) AFTER block_queued_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_latency_log2 Array(Array(UInt64))
+    AFTER block_device_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared Array(String) AFTER block_latency_log2;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_device Array(String) AFTER block_shared;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_requests Array(UInt64)
+    AFTER block_shared_device;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_errors Array(UInt64)
+    AFTER block_shared_requests;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_bytes Array(UInt64)
+    AFTER block_shared_errors;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_queued_ns Array(UInt64)
+    AFTER block_shared_bytes;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_device_ns Array(UInt64)
+    AFTER block_shared_queued_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_latency_log2 Array(Array(UInt64))
+    AFTER block_shared_device_ns;
 DROP TABLE IF EXISTS jobio.v_job;
 DROP TABLE IF EXISTS jobio.v_row;

@@ -32,6 +32,11 @@ SELECT cluster, jobid, restart, het, step, node, tagged_at_ns, mount, fstype, so
        rpc_received_bytes, rpc_queued_ns, rpc_server_ns, rpc_time_ns, rpc_shared, rpc_shared_calls,
        rpc_shared_errors, rpc_shared_retransmissions, rpc_shared_sent_bytes,
        rpc_shared_received_bytes, rpc_shared_queued_ns, rpc_shared_server_ns, rpc_shared_time_ns,
+       block_counted, block_incomplete, block_shared_at_most, block, block_device,
+       block_requests, block_errors, block_bytes, block_queued_ns, block_device_ns,
+       block_latency_log2, block_shared, block_shared_device, block_shared_requests,
+       block_shared_errors, block_shared_bytes, block_shared_queued_ns,
+       block_shared_device_ns, block_shared_latency_log2,
        arrayCount(e -> e <= 2 * start_ns, later) + 0 * start_ns AS holder
 FROM (SELECT * FROM jobio.io FINAL) ANY LEFT JOIN (
     SELECT cluster, jobid, restart, later FROM (
@@ -235,3 +240,37 @@ FROM (
     FROM jobio.v_row
     GROUP BY cluster, jobid, restart, holder
 ) USING (cluster, jobid, restart, holder);
+
+-- The requests to disks of each step, by device and class. All rows of a step repeat them.
+CREATE VIEW IF NOT EXISTS jobio.v_step_block AS
+SELECT cluster, jobid, restart, user, if(het_ = 4294967294, NULL, het_) AS het, step_ AS step, node,
+       device_ AS device, shared_ AS shared, class_ AS class, requests_ AS requests,
+       errors_ AS errors, bytes_ AS bytes, queued_ns_ / 1e9 AS queued_s,
+       device_ns_ / 1e9 AS device_s, incomplete_ AS incomplete
+FROM (
+    SELECT cluster, jobid, restart, user, het AS het_, step_name AS step_, node,
+           block_incomplete AS incomplete_, shared_, device_, class_, requests_, errors_, bytes_,
+           queued_ns_, device_ns_
+    FROM (
+        SELECT *,
+               arrayConcat(block_device, block_shared_device) AS devices_,
+               arrayConcat(block, block_shared) AS classes_,
+               arrayMap((c, n) -> n > length(block), arrayConcat(block, block_shared),
+                        arrayEnumerate(arrayConcat(block, block_shared))) AS shareds_,
+               arrayConcat(block_requests, block_shared_requests) AS requests__,
+               arrayConcat(block_errors, block_shared_errors) AS errors__,
+               arrayConcat(block_bytes, block_shared_bytes) AS bytes__,
+               arrayConcat(block_queued_ns, block_shared_queued_ns) AS queued_ns__,
+               arrayConcat(block_device_ns, block_shared_device_ns) AS device_ns__
+        FROM (
+            SELECT *
+            FROM jobio.io FINAL
+            WHERE block_counted
+            ORDER BY version DESC
+            LIMIT 1 BY cluster, jobid, restart, het, step, node, tagged_at_ns
+        )
+    )
+    ARRAY JOIN devices_ AS device_, classes_ AS class_, shareds_ AS shared_,
+               requests__ AS requests_, errors__ AS errors_, bytes__ AS bytes_,
+               queued_ns__ AS queued_ns_, device_ns__ AS device_ns_
+);

@@ -119,8 +119,10 @@ void feed_put(uint32_t jobid, uint32_t number, uint64_t scale, const char *user)
     step_make(&step, number, job->start_ns + number, scale);
     step_add_users(&step);
     step_add_rpc(&step);
-    if (number == 0)
+    if (number == 0) {
         step_add_mpi(&step, scale);
+        step_add_block(&step, scale);
+    }
     put_rows(job, &step, true);
     assert_ok(store_outbox_put(opened, &job->key, &step, "history", &error), error);
     step_account_clear(&step);

@@ -55,6 +55,7 @@ void rig_put_odd_jobs(void)
         step_make(&step, STEP_FOLDED, job->start_ns, run + 7);
         step.folded = 12;
         step_add_mpi(&step, run + 2);
+        step_add_block(&step, run + 2);
         step.completeness.lost = 3;
         assert_int_equal(completeness_add(&step.completeness, "map-full", 2, 1u << IO_READ), 0);
         assert_ok(store_put_step(opened, &job->key, &step, true, &error), error);

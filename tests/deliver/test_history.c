@@ -86,7 +86,7 @@ static void assert_same_columns(const char *view)
 static void test_views_agree(void **state)
 {
     static const char *const views[] = {"v_job",       "v_step",     "v_step_io", "v_job_io",
-                                        "v_job_mount", "v_step_mpi", "v_job_mpi"};
+                                        "v_job_mount", "v_step_mpi", "v_job_mpi", "v_step_block"};
 
     (void)state;
     feed_put(1, 0, 5, NULL);
@@ -153,6 +153,14 @@ static void test_views_agree(void **state)
                 "jobid, restart, user, class, " MPI_NUMBERS
                 ", toUInt64(round(time_s * 1e9)), complete",
                 "jobid, class, calls");
+    assert_same("v_step_block",
+                "jobid, restart, user, ifnull(het, 'none'), step, node, device, shared, class,"
+                " requests, errors, bytes, CAST(round(queued_s * 1e9) AS INTEGER),"
+                " CAST(round(device_s * 1e9) AS INTEGER), incomplete",
+                "jobid, restart, user, ifnull(toString(het), 'none'), step, node, device, shared,"
+                " class, requests, errors, bytes, toUInt64(round(queued_s * 1e9)),"
+                " toUInt64(round(device_s * 1e9)), incomplete",
+                "jobid, restart, step, device, shared, class, requests");
     rig_assert_answer("SELECT sumArray(op_requests) FROM jobio.io FINAL WHERE jobid = 3", "304\n");
 }
 

@@ -188,6 +188,7 @@ static const char *const answered[] = {
     "job 1 @ --json --steps",
     "job 1 @ --full",
     "job 1 @ --mpi",
+    "job 1 @ --block",
     "job 2 @",
     "job 5 @ --all --json --steps",
     "job 5 @",

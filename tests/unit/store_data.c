@@ -178,6 +178,34 @@ void step_add_mpi(struct step_account *step, uint64_t scale)
     step->mpi = mpi;
 }
 
+static void fill_block(struct block_counter *c, uint64_t requests)
+{
+    c->requests = requests;
+    c->errors = 1;
+    c->bytes = requests << 16;
+    c->queued_ns = 30 * requests;
+    c->device_ns = 8000 * requests;
+    c->latency_log2[6] = requests - 1;
+    c->latency_log2[9] = 1;
+}
+
+void step_add_block(struct step_account *step, uint64_t scale)
+{
+    struct block_account *block = calloc(1, sizeof(*block));
+    struct block_device *sda, *sdb;
+
+    assert_non_null(block);
+    sdb = block_account_get(block, "sdb");
+    assert_non_null(sdb);
+    fill_block(&sdb->own[BLOCK_READ], 3 * scale);
+    sda = block_account_get(block, "sda");
+    assert_non_null(sda);
+    fill_block(&sda->own[BLOCK_WRITE], 5 * scale);
+    fill_block(&sda->shared[BLOCK_WRITE], 7);
+    block->incomplete = true;
+    step->block = block;
+}
+
 void put_rows(const struct job_account *job, const struct step_account *step, bool final)
 {
     struct error error;

@@ -43,6 +43,10 @@ void step_add_rpc(struct step_account *step);
  * `scale` processes called some before they were counted. */
 void step_add_mpi(struct step_account *step, uint64_t scale);
 
+/* Give the step 5 x `scale` writes to "sda" and 3 x `scale` reads of "sdb", and 7 shared writes to
+ * "sda"; some are missing. */
+void step_add_block(struct step_account *step, uint64_t scale);
+
 /* Store one job of `steps` steps. */
 void store_fill(struct store *store, uint32_t steps);
 /* Create a store in `directory` with one job of `steps` steps, and close it. */

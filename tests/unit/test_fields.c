@@ -251,7 +251,16 @@ static void set_numbers(uint64_t *numbers, size_t n, uint64_t *next)
         numbers[i] = (*next)++;
 }
 
-/* A job whose step has different numbers in all classes of MPI-IO and NFS requests. */
+static void set_device(struct block_account *account, const char *name, uint64_t *next)
+{
+    struct block_device *device = block_account_get(account, name);
+
+    assert_non_null(device);
+    set_numbers((uint64_t *)device->own, sizeof(device->own) / 8, next);
+    set_numbers((uint64_t *)device->shared, sizeof(device->shared) / 8, next);
+}
+
+/* A job whose step has different numbers in all classes of MPI-IO, NFS and block requests. */
 static struct job_account *make_classes(void)
 {
     struct job_account *job = make_job();
@@ -266,6 +275,9 @@ static struct job_account *make_classes(void)
                 sizeof(step->mounts.items[0].rpc->own) / 8, &next);
     set_numbers((uint64_t *)step->mounts.items[0].rpc->shared,
                 sizeof(step->mounts.items[0].rpc->shared) / 8, &next);
+    step_add_block(step, 1);
+    set_device(step->block, "sda", &next);
+    set_device(step->block, "sdb", &next);
     return job;
 }
 
@@ -288,6 +300,9 @@ static void test_classes_of_a_row(void **state)
     assert_memory_equal(io.rpc->own, m->rpc->own, sizeof(io.rpc->own));
     assert_memory_equal(io.rpc->shared, m->rpc->shared, sizeof(io.rpc->shared));
     assert_true(io.rpc->known && io.rpc->incomplete && !io.rpc->shared_at_most);
+    assert_int_equal(io.block->n, 2);
+    assert_memory_equal(io.block->items, step->block->items, 2 * sizeof(*io.block->items));
+    assert_true(io.block->incomplete && !io.block->shared_at_most);
     for (int kind = 0; kind < IO_USER_KINDS; kind++) {
         assert_int_equal(row.users[kind].processes, m->users[kind].processes);
         assert_int_equal(row.users[kind].threads, m->users[kind].threads);
@@ -296,12 +311,15 @@ static void test_classes_of_a_row(void **state)
     json_object_put(document);
 }
 
-/* Of a newer release: an MPI-IO class is left out, a class of requests is one of the others. */
+/* Of a newer release: a class of MPI-IO or of block requests is left out, a class of NFS requests
+ * is one of the others. */
 static void test_unknown_classes_of_a_row(void **state)
 {
     struct json_object *document = json_tokener_parse(
         "{\"op\":[],\"mpi_incomplete\":\"[]\",\"mpi\":[\"later\",\"open\"],\"mpi_calls\":[7,8],"
-        "\"rpc_counted\":1,\"rpc\":[\"later\",\"other\"],\"rpc_calls\":[1,2]}");
+        "\"rpc_counted\":1,\"rpc\":[\"later\",\"other\"],\"rpc_calls\":[1,2],"
+        "\"block_counted\":1,\"block\":[\"later\",\"read\"],\"block_device\":[\"sdb\",\"sda\"],"
+        "\"block_requests\":[4,5]}");
     struct sink_io io CLEANUP(sink_io_clear) = {0};
     struct sink_row row;
     struct error error;
@@ -311,6 +329,10 @@ static void test_unknown_classes_of_a_row(void **state)
     assert_int_equal(io.mpi->completeness.n, 0);
     assert_int_equal(io.mpi->classes[MPI_OPEN].calls, 8);
     assert_int_equal(io.rpc->own[RPC_OTHER].calls, 3);
+    assert_int_equal(io.block->n, 1);
+    assert_string_equal(io.block->items[0].name, "sda");
+    assert_int_equal(io.block->items[0].own[BLOCK_READ].requests, 5);
+    assert_false(io.block->incomplete);
     json_object_put(document);
 }
 
@@ -408,6 +430,12 @@ static void test_classes_of_a_document(void **state)
     assert_true(json_object_object_get_ex(all, "write_all", &one));
     assert_true(json_object_object_get_ex(one, "size_log2", &value));
     assert_int_equal(json_object_array_length(value), IO_BUCKETS);
+    assert_true(json_object_object_get_ex(document, "block_shared", &all));
+    assert_true(json_object_object_get_ex(all, "sdb", &all));
+    assert_true(json_object_object_get_ex(all, "flush", &one));
+    assert_true(json_object_object_get_ex(one, "queued_ns", &value));
+    assert_int_equal(json_object_get_uint64(value),
+                     job->steps[0].block->items[1].shared[BLOCK_FLUSH].queued_ns);
     json_object_put(document);
 }
 
