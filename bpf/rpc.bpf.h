@@ -45,8 +45,25 @@ struct {
     __type(value, __u32);
 } rpc_tasks SEC(".maps");
 
+/* These two are of user space alone. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, JOBIO_MAX_STEPS);
+    __type(key, __u32);
+    __type(value, struct rpc_step_record);
+} rpc_steps SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, RPC_MAX_COUNTERS);
+    __type(key, struct rpc_counter_key);
+    __type(value, struct rpc_counter_value);
+} rpc_before SEC(".maps");
+
 /* Requests without room for their submitter, their client or their counters. */
-__u64 rpc_lost SEC(".data.lost") = 0;
+__u64 rpc_lost SEC(".data.rpc_lost") = 0;
 
 /* Initial value of an element. */
 static const struct rpc_counter_value rpc_no_calls;

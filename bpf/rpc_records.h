@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys and values of the maps of the RPC programs, shared with user space. They are not pinned. */
+/*
+ * Keys and values of the maps of the RPC programs, shared with user space. jobiod pins the maps and
+ * the programs, too, under their names, so a change has the rules of bpf/records.h. Versions that
+ * do not know them leave them alone.
+ */
 #ifndef JOBIO_BPF_RPC_RECORDS_H
 #define JOBIO_BPF_RPC_RECORDS_H
 
@@ -61,6 +65,15 @@ struct rpc_counter_value {
     char name[24];
 };
 #undef RPC_SUM_MEMBER
+
+/* Map `rpc_steps`, a hash: step -> since when its requests are counted, for a later process. Map
+ * `rpc_before`, a hash: the elements of `rpc_shared` when the step started, with its number in the
+ * key. They are complete if the step is in `rpc_steps`. */
+struct rpc_step_record {
+    __u64 lost; /* rpc_lost when it started */
+    __u32 late; /* it was running when the programs were attached, or when they were taken over */
+    __u32 pad;
+};
 
 /* Map `rpc_clients`, a hash: address of a struct rpc_clnt -> the file system. */
 struct rpc_client_record {

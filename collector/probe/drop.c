@@ -110,10 +110,14 @@ static int drop_accounts(struct probe *probe, const uint32_t *steps, size_t n_st
 
 static int drop_requests(struct probe *probe, const uint32_t *steps, size_t n, struct error *error)
 {
-    const struct bpf_map *map = rpc_counters(probe);
+    const struct bpf_map *maps[RPC_STEP_MAPS];
+    size_t n_maps = rpc_step_maps(probe, maps);
+    int r = 0;
 
     rpc_forget(probe, steps, n);
-    return map ? map_drop_steps(probe, map, steps, n, error) : 0;
+    for (size_t i = 0; i < n_maps && r == 0; i++)
+        r = map_drop_steps(probe, maps[i], steps, n, error);
+    return r;
 }
 
 static int drop_steps(struct probe *probe, const struct probe_cgroup *cgroups, size_t n,
@@ -236,6 +240,17 @@ static void keep_leftovers(struct numbers *numbers, const struct probe_step *ste
     numbers->n = kept;
 }
 
+static int add_requests(struct probe *probe, struct numbers *numbers, struct error *error)
+{
+    const struct bpf_map *maps[RPC_STEP_MAPS];
+    size_t n_maps = rpc_step_maps(probe, maps);
+    int r = 0;
+
+    for (size_t i = 0; i < n_maps && r == 0; i++)
+        r = map_each(probe, maps[i], add_number, numbers, error);
+    return r;
+}
+
 static int drop_leftovers(struct probe *probe, struct error *error)
 {
     const struct bpf_map *maps[] = {probe->skel->maps.caches, probe->skel->maps.errnos,
@@ -250,8 +265,8 @@ static int drop_leftovers(struct probe *probe, struct error *error)
         r = map_each(probe, maps[i], add_number, &numbers, error);
     if (!r)
         r = map_each(probe, probe->skel->maps.shares, add_number, &numbers, error);
-    if (!r && rpc_counters(probe))
-        r = map_each(probe, rpc_counters(probe), add_number, &numbers, error);
+    if (!r)
+        r = add_requests(probe, &numbers, error);
     /* List the steps after the keys, so that a step that was tagged meanwhile is included. */
     if (!r)
         r = probe_steps(probe, &steps, &n_steps, error);

@@ -44,7 +44,7 @@ static int pin_path(char path[PATH_MAX], const char *directory, const char *name
     return 0;
 }
 
-static bool fits(const struct bpf_map *map, int fd)
+bool maps_fit(const struct bpf_map *map, int fd)
 {
     struct bpf_map_info info = {0};
     uint32_t size = sizeof(info);
@@ -67,7 +67,7 @@ static int open_pin(const struct bpf_map *map, const char *directory, struct err
         return fd;
     if (fd < 0)
         return error_errno(error, fd, "cannot open the pinned map '%s'", path);
-    if (fits(map, fd))
+    if (maps_fit(map, fd))
         return fd;
     (void)close(fd);
     return -ENOENT;

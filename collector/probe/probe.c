@@ -214,6 +214,7 @@ static int check_blind(struct probe *probe, struct error *error)
     if (sees_data(hooks, n))
         return 0;
     hooks_give_up(probe);
+    rpc_unpin(probe);
     if (asprintf(&probe->blind, "%s: %s%s", first->function, first->why,
                  probe->by_kprobes ? "" : " (CAP_BPF and CAP_PERFMON are needed)") >= 0)
         return 0;

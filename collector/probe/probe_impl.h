@@ -160,6 +160,8 @@ int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *erro
  * pinned programs cannot trace. */
 int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error);
 int maps_adopt_stacks(struct jobio_bpf *skel, const char *directory, struct error *error);
+/* Returns whether the map of this descriptor has the type and sizes of `map`. */
+bool maps_fit(const struct bpf_map *map, int fd);
 /* Let another object use the maps of the loaded skeleton: all that have the same name in both. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
 /* traces: with those of traces. */
@@ -174,6 +176,23 @@ int maps_open(struct probe *probe, struct error *error);
 void maps_close(struct probe *probe);
 /* Wait until all programs that are running now have ended. On any thread. */
 int maps_wait(const struct probe *probe, struct error *error);
+
+/* pins.c: the pins of programs that are loaded after the others, with the maps that only they use.
+ * These maps, and the pins of all, are named by the prefix. */
+
+/* Let an object that is not loaded use the pinned maps, whose programs are attached. Returns 1, or
+ * 0 if they are not all there; then the rest is removed. */
+int pins_adopt(struct bpf_object *object, const char *directory, const char *prefix,
+               struct error *error);
+/* Pin the maps of a loaded object and its links, which may be closed then. On failure nothing is
+ * pinned. */
+int pins_make(struct bpf_object *object, struct bpf_link *const *links, size_t n,
+              const char *directory, const char *prefix, struct error *error);
+/* Open the programs of the n pinned links, in their order. 0 or -errno; the caller closes those of
+ * fds[] that are not negative. */
+int pins_programs(const char *directory, const char *prefix, int *fds, size_t n);
+/* Remove them, which detaches the programs. */
+int pins_remove(const char *directory, const char *prefix, struct error *error);
 
 /* sizes.c: the sizes of the maps. */
 
@@ -357,18 +376,24 @@ int uprobes_attach(struct uprobe_links **ret, const struct bpf_program *program,
                    const char *path, const struct uprobe_place *places, size_t n);
 void uprobe_links_destroy(struct uprobe_links *links); /* detaches; NULL is fine */
 
-/* rpc.c: the requests of the NFS client. Other layouts have none. */
+/* rpc.c: the requests of the NFS client. */
 struct rpc_counter_value;
 /* Count them if the client's module has been loaded since the last call. */
 void rpc_poll(struct probe *probe);
+/* Read those that the programs of another layout count. */
+void rpc_adopt(struct probe *probe);
+/* Remove the programs that an earlier process has pinned, because nothing is counted. */
+void rpc_unpin(const struct probe *probe);
 void rpc_close(struct probe *probe);
 /* A step that is about to start: its requests are counted from now on. */
 void rpc_start(struct probe *probe, uint32_t step);
 void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n);
-/* Returns the map with the counters of steps; NULL: nothing is counted. Its keys start with the
- * step.
- */
+/* Returns the map with the counters of steps; NULL: nothing is counted. */
 const struct bpf_map *rpc_counters(const struct probe *probe);
+/* Returns the number of maps whose keys start with the step, this one last, in the order in which
+ * to remove a step; 0: nothing is counted. */
+#define RPC_STEP_MAPS 3
+size_t rpc_step_maps(const struct probe *probe, const struct bpf_map *ret[RPC_STEP_MAPS]);
 /* A reading: first read all but the counters of steps; then find the s_dev of each of these and add
  * it to its account, which is created if *to is NULL; then finish the account of each s_dev, which
  * is created if it is one of NFS. -ENOENT: the file system is not known. */

@@ -12,7 +12,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/numbers.h"
 
 /* Until a load that failed is tried again; it takes a part of a second. */
 #define RPC_PAUSE_NS (60 * NS_PER_S)
@@ -20,31 +19,50 @@
 /* The client's module. It is also there if the client is built into the kernel. */
 #define NFS_MODULE "/sys/module/nfs"
 
-static int step_compare(const void *a, const void *b)
-{
-    return number_compare(&((const struct rpc_step *)a)->step, &((const struct rpc_step *)b)->step);
-}
-
-static void step_destroy(void *arg)
-{
-    struct rpc_step *step = arg;
-
-    free(step->before.items);
-    free(step);
-}
-
 static void rpc_probe_destroy(struct rpc_probe *rpc)
 {
     if (!rpc)
         return;
     rpc_hooks_close(rpc);
-    tdestroy(rpc->steps, step_destroy);
+    rpc_steps_clear(rpc);
     free(rpc->shared.items);
     free(rpc->clients);
     free(rpc);
 }
 
 DEFINE_CLEANUP(struct rpc_probe, rpc_probe_destroy)
+
+/* Take over what an earlier process has pinned. Returns 1, or 0 if there is nothing. */
+static int adopt(struct rpc_probe *rpc, const struct probe *probe, struct error *error)
+{
+    int r = rpc_hooks_adopt(rpc, probe, error);
+
+    if (r <= 0)
+        return r;
+    r = rpc_steps_load(rpc, probe, error);
+    return r < 0 ? r : 1;
+}
+
+void rpc_adopt(struct probe *probe)
+{
+    CLEANUP(rpc_probe_destroyp) struct rpc_probe *rpc = calloc(1, sizeof(*rpc));
+
+    if (rpc && adopt(rpc, probe, NULL) > 0)
+        probe->rpc = TAKE_PTR(rpc);
+}
+
+void rpc_unpin(const struct probe *probe)
+{
+    if (probe->directory)
+        (void)pins_remove(probe->directory, RPC_PINS, NULL);
+}
+
+static int open_or_adopt(struct rpc_probe *rpc, const struct probe *probe, struct error *error)
+{
+    int r = adopt(rpc, probe, error);
+
+    return r == 0 ? rpc_hooks_open(rpc, probe, error) : r;
+}
 
 void rpc_poll(struct probe *probe)
 {
@@ -55,7 +73,7 @@ void rpc_poll(struct probe *probe)
         clock_ns(CLOCK_MONOTONIC) < probe->rpc_due_ns)
         return;
     rpc = calloc(1, sizeof(*rpc));
-    r = rpc ? rpc_hooks_open(rpc, probe, &probe->rpc_why)
+    r = rpc ? open_or_adopt(rpc, probe, &probe->rpc_why)
             : error_errno(&probe->rpc_why, -ENOMEM, "cannot count the requests of NFS");
     if (r < 0) {
         probe->rpc_due_ns =
@@ -77,50 +95,23 @@ const struct bpf_map *rpc_counters(const struct probe *probe)
     return probe->rpc ? probe->rpc->skel->maps.rpc_counters : NULL;
 }
 
-static uint64_t lost_requests(const struct rpc_probe *rpc)
+size_t rpc_step_maps(const struct probe *probe, const struct bpf_map *ret[RPC_STEP_MAPS])
 {
-    return __atomic_load_n(&rpc->skel->data_lost->rpc_lost, __ATOMIC_RELAXED);
-}
-
-/* --- elements --------------------------------------------------------------------------------- */
-
-/* Make room for one more item. */
-static int grow(void **items, size_t n, size_t *room, size_t size)
-{
-    void *grown;
-
-    if (n < *room)
+    if (!probe->rpc)
         return 0;
-    grown = reallocarray(*items, n + 64, size);
-    if (!grown)
-        return -ENOMEM;
-    *items = grown;
-    *room = n + 64;
-    return 0;
+    ret[0] = probe->rpc->skel->maps.rpc_steps;
+    ret[1] = probe->rpc->skel->maps.rpc_before;
+    ret[2] = probe->rpc->skel->maps.rpc_counters;
+    return RPC_STEP_MAPS;
 }
 
-static int add_element(const void *key, const void *value, void *arg)
-{
-    struct rpc_elements *to = arg;
-    int r = grow((void **)&to->items, to->n, &to->room, sizeof(*to->items));
-
-    if (r < 0)
-        return r;
-    memcpy(&to->items[to->n].key, key, sizeof(to->items->key));
-    memcpy(&to->items[to->n++].value, value, sizeof(to->items->value));
-    return 0;
-}
-
-static int read_shared(const struct probe *probe, struct rpc_elements *ret, struct error *error)
-{
-    ret->n = 0;
-    return map_each(probe, probe->rpc->skel->maps.rpc_shared, add_element, ret, error);
-}
+/* --- a reading -------------------------------------------------------------------------------- */
 
 static int add_client(const void *key, const void *value, void *arg)
 {
     struct rpc_probe *rpc = arg;
-    int r = grow((void **)&rpc->clients, rpc->n_clients, &rpc->clients_room, sizeof(*rpc->clients));
+    int r =
+        rpc_grow((void **)&rpc->clients, rpc->n_clients, &rpc->clients_room, sizeof(*rpc->clients));
 
     if (r < 0)
         return r;
@@ -128,67 +119,6 @@ static int add_client(const void *key, const void *value, void *arg)
     memcpy(&rpc->clients[rpc->n_clients++].record, value, sizeof(rpc->clients->record));
     return 0;
 }
-
-static const struct rpc_element *find_element(const struct rpc_elements *in,
-                                              const struct rpc_counter_key *key)
-{
-    for (size_t i = 0; i < in->n; i++)
-        if (!memcmp(&in->items[i].key, key, sizeof(*key)))
-            return &in->items[i];
-    return NULL;
-}
-
-/* --- steps ------------------------------------------------------------------------------------ */
-
-static struct rpc_step *find_step(const struct rpc_probe *rpc, uint32_t step)
-{
-    const struct rpc_step wanted = {.step = step};
-    struct rpc_step **found = tfind(&wanted, &rpc->steps, step_compare);
-
-    return found ? *found : NULL;
-}
-
-static struct rpc_step *add_step(const struct probe *probe, uint32_t step, bool late)
-{
-    struct rpc_probe *rpc = probe->rpc;
-    struct rpc_step *made = calloc(1, sizeof(*made));
-
-    if (!made)
-        return NULL;
-    made->step = step;
-    made->lost = lost_requests(rpc);
-    made->late = late || read_shared(probe, &made->before, NULL) < 0;
-    if (tsearch(made, &rpc->steps, step_compare))
-        return made;
-    step_destroy(made);
-    return NULL;
-}
-
-static void forget_step(struct rpc_probe *rpc, uint32_t number)
-{
-    struct rpc_step *step = find_step(rpc, number);
-
-    if (!step)
-        return;
-    (void)tdelete(step, &rpc->steps, step_compare);
-    step_destroy(step);
-}
-
-void rpc_start(struct probe *probe, uint32_t step)
-{
-    if (!probe->rpc)
-        return;
-    forget_step(probe->rpc, step);
-    (void)add_step(probe, step, false); /* without memory, it is found to be late */
-}
-
-void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n)
-{
-    for (size_t i = 0; i < n && probe->rpc; i++)
-        forget_step(probe->rpc, steps[i]);
-}
-
-/* --- a reading -------------------------------------------------------------------------------- */
 
 static void reset_step(const void *node, VISIT visit, void *arg)
 {
@@ -219,7 +149,7 @@ static void step_needs(const void *node, VISIT visit, void *arg)
 
     if (visit != preorder && visit != leaf)
         return;
-    before = find_element(&step->before, &need->element->key);
+    before = rpc_find_element(&step->before, &need->element->key);
     need->any |= !before || before->value.calls != need->element->value.calls;
 }
 
@@ -248,7 +178,7 @@ int rpc_read(struct probe *probe, struct error *error)
     if (!rpc)
         return 0;
     twalk_r(rpc->steps, reset_step, NULL);
-    r = read_shared(probe, &rpc->shared, error);
+    r = rpc_read_shared(probe, &rpc->shared, error);
     rpc->n_clients = 0;
     if (r == 0)
         r = map_each(probe, rpc->skel->maps.rpc_clients, add_client, rpc, error);
@@ -303,7 +233,7 @@ int rpc_find(const struct probe *probe, const void *key, const void *value,
              struct rpc_counter_value *counters, uint64_t *dev)
 {
     const struct rpc_counter_key *at = key;
-    struct rpc_step *step = find_step(probe->rpc, at->step);
+    struct rpc_step *step = rpc_steps_find(probe->rpc, at->step);
 
     memcpy(counters, value, sizeof(*counters));
     find_mount(probe->rpc, at, counters);
@@ -365,7 +295,7 @@ static void add_shared(const struct probe *probe, const struct rpc_step *step, u
         if (value.dev != (uint32_t)dev ||
             find_generation(probe, step->step, value.dev, value.ended, &found) < 0 || found != dev)
             continue;
-        value = diff(now, find_element(&step->before, &now->key));
+        value = diff(now, rpc_find_element(&step->before, &now->key));
         if (value.calls)
             account_add(to->shared, &value);
     }
@@ -378,14 +308,13 @@ int rpc_finish(struct probe *probe, uint32_t number, uint64_t dev, struct rpc_ac
 
     if (!probe->rpc || !(uint32_t)dev || (!*account && !is_nfs(probe, number, dev)))
         return 0;
-    step = find_step(probe->rpc, number);
+    step = rpc_steps_find(probe->rpc, number);
     if (!step)
-        step = add_step(probe, number, true);
+        step = rpc_steps_add(probe, number, true);
     if (!step || rpc_account_reserve(account, &empty) < 0)
         return -ENOMEM;
     (*account)->known = true;
-    (*account)->incomplete =
-        step->late || step->unresolved || step->lost != lost_requests(probe->rpc);
+    (*account)->incomplete = step->late || step->unresolved || step->lost != rpc_lost(probe->rpc);
     add_shared(probe, step, dev, *account);
     return 0;
 }

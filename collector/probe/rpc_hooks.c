@@ -144,6 +144,36 @@ void rpc_hooks_close(struct rpc_probe *rpc)
     rpc->skel = NULL;
 }
 
+/* Links to kprobes need Linux 5.15. Without pins, the programs end with this process, as those of
+ * `jobio run` do. Libbpf would disable the kprobe when it closes its link. */
+static void pin(struct rpc_probe *rpc, const struct probe *probe)
+{
+    if (!probe->directory ||
+        pins_make(rpc->skel->obj, rpc->links, rpc->n_links, probe->directory, RPC_PINS, NULL) < 0)
+        return;
+    rpc->pinned = true;
+    for (size_t i = 0; i < rpc->n_links; i++) {
+        bpf_link__disconnect(rpc->links[i]);
+        (void)close(bpf_link__fd(rpc->links[i]));
+    }
+}
+
+int rpc_hooks_adopt(struct rpc_probe *rpc, const struct probe *probe, struct error *error)
+{
+    int r;
+
+    if (!probe->directory)
+        return 0;
+    rpc->skel = rpc_bpf__open_opts(features_types());
+    if (!rpc->skel)
+        return error_errno(error, -errno, "cannot open the BPF object for NFS");
+    r = pins_adopt(rpc->skel->obj, probe->directory, RPC_PINS, error);
+    if (r <= 0)
+        rpc_hooks_close(rpc);
+    rpc->pinned = rpc->adopted = r > 0;
+    return r;
+}
+
 int rpc_hooks_open(struct rpc_probe *rpc, const struct probe *probe, struct error *error)
 {
     struct rpc_offsets offsets;
@@ -154,8 +184,10 @@ int rpc_hooks_open(struct rpc_probe *rpc, const struct probe *probe, struct erro
     /* kprobe.multi needs Linux 5.18, but fewer privileges. */
     for (int multi = 1; multi >= 0; multi--) {
         r = load(rpc, probe, &offsets, multi, error);
-        if (r == 0)
+        if (r == 0) {
+            pin(rpc, probe);
             return 0;
+        }
         rpc_hooks_close(rpc);
     }
     return r;
