@@ -4,9 +4,13 @@
 # was done to the server and the client. As root in a guest (make check-truth); $BUILD is the build directory.
 
 bats_require_minimum_version 1.5.0
+load steps.bash
 
 setup_file() {
-    export T="$BATS_FILE_TMPDIR"
+    export PATH=$BUILD:$PATH:/usr/sbin:/sbin
+    CGROUPS=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    export CGROUPS GROUP=$CGROUPS/jobio-rpc-$$
+    mkdir "$GROUP"
     . "$BATS_TEST_DIRNAME/../causes/causes.bash"
     modprobe -a loop ext4 nfsv3 nfsv4
     # Daemons would keep bats from ending.
@@ -16,8 +20,11 @@ setup_file() {
 }
 
 teardown() {
+    end_jobiod
+    rm -rf /srv/nfs/*
+    tc qdisc del dev lo root 2> /dev/null || : # first, because umount(8) makes requests
     ! mountpoint -q /nfs || umount /nfs
-    tc qdisc del dev lo root 2> /dev/null || :
+    echo 1 > /proc/sys/fs/leases-enable
     slots 65536
 }
 
@@ -86,9 +93,10 @@ delta() {
         }' | sort
 }
 
-# The same by jobio: of the step and shared ones.
+# counted [STEP]: the same by jobio, of the job or step and shared ones
 counted() {
-    jq -r '.mounts[] | select(.mount == "/nfs").rpc | [.ops, .shared.ops // {}] | map(to_entries) | add
+    jq -r --arg step "${1-}" 'if $step == "" then . else .steps[] | select(.step == $step) end
+        | .mounts[] | select(.mount == "/nfs").rpc | [.ops, .shared.ops // {}] | map(to_entries) | add
         | group_by(.key)[] | [.[0].key] + (map(.value | [.calls, .retransmissions, .sent_bytes, .received_bytes,
             (.queued_ns, .server_ns, .time_ns) / 1e6]) | transpose | map(add)) | join(" ")' "$T/report" | sort
 }
@@ -166,6 +174,168 @@ equals_mountstats() {
     jq -c '.mounts[] | select(.mount == "/nfs").rpc' "$T/report"
     jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.setattr.calls == 1
         and (.ops | has("read") or has("open") | not) and (.shared.ops // {} | has("read") | not)' "$T/report"
+}
+
+# --- steps under jobiod -----------------------------------------------------------------------------------
+
+# The server gives no delegations: the client returns them when it wants.
+start_jobiod() {
+    echo 0 > /proc/sys/fs/leases-enable
+    run_jobiod "cluster = c1" "node = n1"
+}
+
+# restart_jobiod SIGNAL [COMMAND...]: the command runs while no jobiod does
+restart_jobiod() {
+    stop_jobiod "$1"
+    "${@:2}"
+    start_jobiod
+    await status_is ".steps.running == $(ls "$T/run/steps" | wc -l)"
+}
+
+# tag STEP: a step without a process would end
+tag() {
+    mkdir -p "$GROUP/step_$1"
+    sleep 3600 3>&- &
+    echo $! > "$GROUP/step_$1/cgroup.procs"
+    tag_step "$1" 0
+}
+
+is_empty() {
+    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
+}
+
+# end STEP...: as the plugin does it; the job's report is in $T/report
+end() {
+    local step file
+    for step in "$@"; do
+        file=7.0.4294967294.$step.end
+        xargs kill < "$GROUP/step_$step/cgroup.procs"
+        await is_empty "$step"
+        printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
+        mv "$T/run/$file" "$T/run/steps"
+    done
+    await status_is ".steps.running == 0 and .steps.unsaved == 0"
+    jobio job 7 --steps --json > "$T/report"
+    jq -c '.steps[] | [.step, (.mounts[] | select(.mount == "/nfs").rpc)]' "$T/report"
+}
+
+# work_in STEP DIRECTORY: a new one
+work_in() {
+    in_step "$1" sh -c "mkdir /nfs/$2$(work | sed "1s,.*,; cd /nfs/$2,")"
+}
+
+# step_equals STEP: the requests in $T/report are those in $T/kernel
+step_equals() {
+    counted "$1" > "$T/jobio"
+    cat "$T/kernel"
+    is_equal "$T/kernel" "$T/jobio"
+    jq -e --arg step "$1" '.steps[] | select(.step == $step).mounts[] | select(.mount == "/nfs").rpc
+        | .complete and .ops.read.calls > 0 and .ops.write.calls > 0' "$T/report"
+}
+
+# Before Linux 5.15, kprobes end with the process that has attached them, except for kprobe.multi.
+keeps_programs() {
+    compgen -G "$(jq -r .maps "$T/status")/*/rpc_last_link" > /dev/null
+}
+
+over_restarts() {
+    work_in "$1" before
+    restart_jobiod KILL work_in "$1" without
+    work_in "$1" between
+    restart_jobiod TERM
+    work_in "$1" after
+}
+
+@test "restarts of jobiod change nothing of the requests of a step" {
+    mount_nfs 4.2
+    start_jobiod
+    keeps_programs || skip "this kernel does not keep kprobes"
+    tag 0
+    delta over_restarts 0 > "$T/kernel"
+    end 0
+    step_equals 0
+}
+
+@test "where programs end with jobiod, the requests of a step that runs at a restart are incomplete" {
+    mount_nfs 4.2
+    start_jobiod
+    ! keeps_programs || skip "this kernel keeps kprobes"
+    tag 0
+    in_step 0 chmod 777 /nfs
+    restart_jobiod TERM
+    in_step 0 chmod 777 /nfs
+    end 0
+    jq -e '.steps[0].mounts[] | select(.mount == "/nfs").rpc | .complete == false and .ops.setattr.calls == 1' "$T/report"
+}
+
+# The requests of kernel threads before the step are not its own.
+@test "restarts of jobiod change nothing of the shared requests of a step" {
+    mount_nfs 3
+    start_jobiod
+    keeps_programs || skip "this kernel does not keep kprobes"
+    tag 0
+    work_in 0 earlier
+    tag 1
+    delta over_restarts 1 > "$T/kernel"
+    end 0 1
+    step_equals 1
+    jq -e '[.steps[] | select(.step == "0" or .step == "1").mounts[] | select(.mount == "/nfs").rpc.shared.ops
+        | [.[].calls] | add // 0] | .[0] > .[1]' "$T/report"
+}
+
+@test "after an upgrade of jobiod to another layout the requests of a step are still counted" {
+    [ -x "$BUILD/tests/bpf/jobiod_next" ] || skip "not built: jobiod_next"
+    mount_nfs 4.2
+    start_jobiod
+    keeps_programs || skip "this kernel does not keep kprobes"
+    tag 0
+    delta over_upgrades > "$T/kernel"
+    end 0
+    step_equals 0
+}
+
+over_upgrades() {
+    work_in 0 before
+    JOBIOD=$BUILD/tests/bpf/jobiod_next restart_jobiod TERM work_in 0 without
+    work_in 0 between
+    restart_jobiod KILL work_in 0 again
+}
+
+# requests_in_progress N: of steps, that are asynchronous
+requests_in_progress() {
+    [ "$(bpftool -j map dump name rpc_tasks | jq length)" = "$1" ]
+}
+
+# One direct read, while no message reaches the server.
+read_over_restart() {
+    slow_server 100000
+    echo > "$T/start"
+    await requests_in_progress 1
+    restart_jobiod KILL
+    requests_in_progress 1
+    tc qdisc del dev lo root
+    wait "$1"
+}
+
+@test "a request that is in progress while jobiod is restarted is counted" {
+    head -c 8192 /dev/zero > /srv/nfs/file
+    mkfifo "$T/start"
+    mount_nfs 4.2
+    start_jobiod
+    keeps_programs || skip "this kernel does not keep kprobes"
+    tag 0
+    in_step 0 python3 -S -E -c '
+import os, sys
+file = os.open("/nfs/file", os.O_RDONLY | os.O_DIRECT)
+open(sys.argv[1] + "/opened", "w")
+open(sys.argv[1] + "/start").read()
+os.pread(file, 4096, 0)' "$T" &
+    await [ -e "$T/opened" ]
+    delta read_over_restart $! > "$T/kernel"
+    cat "$T/kernel"
+    end 0
+    jq -e '.steps[0].mounts[] | select(.mount == "/nfs").rpc | .complete and .ops.read.calls == 1
+        and .ops.read.time_ns > 1e9' "$T/report"
 }
 
 no_client() {

@@ -9,6 +9,11 @@ setup() {
 }
 
 teardown() {
+    end_jobiod
+}
+
+# Also its steps, and what it has pinned.
+end_jobiod() {
     cat "$GROUP"/step_*/cgroup.procs 2> /dev/null | xargs -r kill -9
     [ -z "${jobiod-}" ] || kill $jobiod 2> /dev/null || true
     [ ! -s "$T/status" ] || rm -rf "$(jq -r .maps "$T/status")"
@@ -24,18 +29,19 @@ await() {
     "$@"
 }
 
-# run_jobiod LINE...: with these lines in jobio.conf; its status is in $T/status
+# run_jobiod LINE...: with these lines in jobio.conf; $JOBIOD: of another version. Its status is in $T/status
 run_jobiod() {
     printf '%s\n' "interval = 1s" "$@" > "$T/jobio.conf"
-    jobiod --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
+    "${JOBIOD-jobiod}" --config "$T/jobio.conf" --runtime "$T/run" --state "$T/state" >> "$T/jobiod.log" 2>&1 3>&- &
     jobiod=$!
     await jobio status --json
     jobio status --json > "$T/status"
 }
 
+# stop_jobiod [SIGNAL]
 stop_jobiod() {
-    kill $jobiod
-    wait $jobiod
+    kill -s "${1-TERM}" $jobiod
+    wait $jobiod || [ "${1-}" = KILL ]
     jobiod=
 }
 
