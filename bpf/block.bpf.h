@@ -38,8 +38,25 @@ struct {
     __type(value, struct block_request);
 } block_requests SEC(".maps");
 
+/* These two are of user space alone. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, JOBIO_MAX_STEPS);
+    __type(key, __u32);
+    __type(value, struct block_step_record);
+} block_steps SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, BLOCK_MAX_COUNTERS);
+    __type(key, struct block_counter_key);
+    __type(value, struct block_counter_value);
+} block_before SEC(".maps");
+
 /* Requests without room for their submitter or their counters. */
-__u64 block_lost SEC(".data.lost") = 0;
+__u64 block_lost SEC(".data.block_lost") = 0;
 
 /* Initial value of an element. */
 static const struct block_counter_value block_no_requests;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys and values of the maps of the programs for block requests, shared with user space. They are
- * not pinned. */
+/*
+ * Keys and values of the maps of the programs for block requests, shared with user space. jobiod
+ * pins the maps and the programs, too, under their names, so a change has the rules of
+ * bpf/records.h. Versions that do not know them leave them alone.
+ */
 #ifndef JOBIO_BPF_BLOCK_RECORDS_H
 #define JOBIO_BPF_BLOCK_RECORDS_H
 
@@ -33,6 +36,13 @@ struct block_counter_value {
     char name[32];             /* of the disk */
 };
 #undef BLOCK_SUM_MEMBER
+
+/* Map `block_steps`, a hash: a step whose requests are all counted -> since when, for a later
+ * process. Map `block_before`, a hash: the requests of kernel threads when the step started, where
+ * `dev` numbers the disks. They are complete if the step is in `block_steps`. */
+struct block_step_record {
+    __u64 lost; /* lost requests when it started */
+};
 
 /* Map `block_bios`, a hash: address of the bio that a request is made for -> its submitter. The
  * element is removed when the request is passed to the driver. */

@@ -100,6 +100,8 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
     (void)probe_hooks(*ret, &hooks, &n);
     log_hooks(hooks, n);
     remove_other_layouts(*ret, o->pin_dir);
+    if (!settings->block_count)
+        block_probe_unpin(*ret);
     return write_probe_file(o, error);
 }
 

@@ -365,10 +365,23 @@ void block_probe_destroy(struct block_probe *block)
     (void)block;
 }
 
-int block_probe_add(struct block_probe *block, uint32_t step, struct error *error)
+void block_probe_unpin(const struct probe *probe)
+{
+    (void)probe;
+}
+
+bool block_probe_continue(struct block_probe *block, uint32_t step)
 {
     (void)block;
     (void)step;
+    return false;
+}
+
+int block_probe_add(struct block_probe *block, uint32_t step, bool late, struct error *error)
+{
+    (void)block;
+    (void)step;
+    (void)late;
     (void)error;
     return -ENOTSUP;
 }

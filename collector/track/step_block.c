@@ -33,14 +33,14 @@ static int mark_incomplete(struct step *step)
 }
 
 /* Returns whether the step is counted from now on. */
-static bool add(struct step *step)
+static bool add(struct step *step, bool late)
 {
     struct tracker *tracker = step->job->tracker;
     struct error error;
 
     if (!tracker->block)
         return false;
-    if (block_probe_add(tracker->block, step->number, &error) == 0)
+    if (block_probe_add(tracker->block, step->number, late, &error) == 0)
         return true;
     tracker_log(tracker, LOG_LEVEL_WARNING, "step %u: %s", step->tag.jobid, error.text);
     return false;
@@ -48,18 +48,22 @@ static bool add(struct step *step)
 
 int step_block_start(struct step *step, bool late)
 {
-    if (!step->job->tracker->block || (add(step) && !late))
+    if (!step->job->tracker->block || (add(step, late) && !late))
         return 0;
     return mark_incomplete(step);
 }
 
 int step_block_adopt(struct step *step, const struct block_account *before)
 {
-    int r = block_account_add(&step->block_before, false, before, false);
+    struct block_probe *block = step->job->tracker->block;
+    int r;
 
-    if (r < 0 || (!before && !step->job->tracker->block))
+    if (block && block_probe_continue(block, step->number))
+        return 0;
+    r = block_account_add(&step->block_before, false, before, false);
+    if (r < 0 || (!before && !block))
         return r;
-    (void)add(step);
+    (void)add(step, true);
     return mark_incomplete(step);
 }
 

@@ -12,8 +12,8 @@ void steps_block_create(struct tracker *tracker);
 
 /* Count the requests of a step. late: its programs may already run. 0 or -ENOMEM. */
 int step_block_start(struct step *step, bool late);
-/* The same for a step that was tagged under an earlier jobiod; `before` is its last account, which
- * is continued, or NULL. 0 or -ENOMEM. */
+/* The same for a step that was tagged under an earlier jobiod; `before` is its last account, or
+ * NULL. It is continued if the counters of that jobiod are not there. 0 or -ENOMEM. */
 int step_block_adopt(struct step *step, const struct block_account *before);
 /* The step has disappeared, so it may have requested more. 0 or -ENOMEM. */
 int step_block_vanish(struct step *step);

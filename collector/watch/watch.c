@@ -156,7 +156,7 @@ int watch_start(struct watch *watch, pid_t pid, struct error *error)
     if (rc == 0)
         rc = watch_mpi_start(watch->mpi, watch->step, error);
     if (rc == 0 && watch->block)
-        rc = block_probe_add(watch->block, watch->step, error);
+        rc = block_probe_add(watch->block, watch->step, false, error);
     if (rc == 0 && watch->tracer)
         rc = start_trace(watch, error);
     if (rc == 0 && watch->stacks)
