@@ -121,8 +121,8 @@ static int load(struct block_probe *block, struct error *error)
         return error_errno(error, r, "cannot load the BPF programs for block requests");
     r = attach(block, error);
     block->pinned = r == 0 && block->probe->directory &&
-                    pins_make(block->skel->obj, block->links, BLOCK_LINKS, block->probe->directory,
-                              BLOCK_PINS, NULL) == 0;
+                    pins_make(block->skel->obj, block->links, block->programs, BLOCK_LINKS,
+                              block->probe->directory, BLOCK_PINS, NULL) == 0;
     return r;
 }
 

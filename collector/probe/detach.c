@@ -54,7 +54,7 @@ static int remove_pin(int dir, const char *directory, const char *name, struct p
             info.key_size == sizeof(uint64_t))
             ret->steps += count_steps(fd);
     } else if (fd >= 0) {
-        ret->links++;
+        ret->links += !is_kind(fd, "bpf-prog");
     }
     return unlinkat(dir, name, 0) < 0 && errno != ENOENT
                ? error_errno(error, -errno, "cannot remove '%s/%s'", directory, name)

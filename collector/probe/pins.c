@@ -48,6 +48,13 @@ static int link_path(char path[PATH_MAX], const char *directory, const char *pre
                : -ENAMETOOLONG;
 }
 
+static int program_path(char path[PATH_MAX], const char *directory, const char *prefix, size_t at)
+{
+    int n = snprintf(path, PATH_MAX, "%s/%sprogram_%zu", directory, prefix, at);
+
+    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 /* --- adoption --------------------------------------------------------------------------------- */
 
 static int adopt_map(struct bpf_map *map, const char *directory, const char *name)
@@ -120,11 +127,28 @@ static int pin_links(struct bpf_link *const *links, size_t n, const char *direct
     return r;
 }
 
-int pins_make(struct bpf_object *object, struct bpf_link *const *links, size_t n,
-              const char *directory, const char *prefix, struct error *error)
+static int pin_programs(struct bpf_program *const *programs, size_t n, const char *directory,
+                        const char *prefix)
+{
+    char path[PATH_MAX];
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = program_path(path, directory, prefix, i);
+        if (r == 0)
+            r = bpf_obj_pin(bpf_program__fd(programs[i]), path);
+    }
+    return r;
+}
+
+int pins_make(struct bpf_object *object, struct bpf_link *const *links,
+              struct bpf_program *const *programs, size_t n, const char *directory,
+              const char *prefix, struct error *error)
 {
     int r = pin_maps(object, directory, prefix);
 
+    if (r == 0 && programs)
+        r = pin_programs(programs, n, directory, prefix);
     if (r == 0)
         r = pin_links(links, n, directory, prefix);
     if (r == 0)
@@ -139,14 +163,8 @@ int pins_programs(const char *directory, const char *prefix, int *fds, size_t n)
     int r = 0;
 
     for (size_t i = 0; i < n && r == 0; i++) {
-        struct bpf_link_info info = {0};
-        uint32_t size = sizeof(info);
-        _close_ int link = -1;
-
-        r = link_path(path, directory, prefix, i, n);
-        link = r < 0 ? r : bpf_obj_get(path);
-        r = link < 0 ? link : bpf_obj_get_info_by_fd(link, &info, &size);
-        fds[i] = r < 0 ? r : bpf_prog_get_fd_by_id(info.prog_id);
+        r = program_path(path, directory, prefix, i);
+        fds[i] = r < 0 ? r : bpf_obj_get(path);
         r = fds[i] < 0 ? fds[i] : 0;
     }
     return r;

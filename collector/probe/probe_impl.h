@@ -184,12 +184,14 @@ int maps_wait(const struct probe *probe, struct error *error);
  * 0 if they are not all there; then the rest is removed. */
 int pins_adopt(struct bpf_object *object, const char *directory, const char *prefix,
                struct error *error);
-/* Pin the maps of a loaded object and its links, which may be closed then. On failure nothing is
- * pinned. */
-int pins_make(struct bpf_object *object, struct bpf_link *const *links, size_t n,
-              const char *directory, const char *prefix, struct error *error);
-/* Open the programs of the n pinned links, in their order. 0 or -errno; the caller closes those of
- * fds[] that are not negative. */
+/* Pin the maps of a loaded object and its n links, which may be closed then. programs: theirs, if a
+ * later process needs them for their statistics; NULL: it does not. On failure nothing is pinned.
+ */
+int pins_make(struct bpf_object *object, struct bpf_link *const *links,
+              struct bpf_program *const *programs, size_t n, const char *directory,
+              const char *prefix, struct error *error);
+/* Open the n pinned programs. (To get them from the links needs CAP_SYS_ADMIN.) 0 or -errno; the
+ * caller closes those of fds[] that are not negative. */
 int pins_programs(const char *directory, const char *prefix, int *fds, size_t n);
 /* Remove them, which detaches the programs. */
 int pins_remove(const char *directory, const char *prefix, struct error *error);

@@ -148,8 +148,8 @@ void rpc_hooks_close(struct rpc_probe *rpc)
  * `jobio run` do. Libbpf would disable the kprobe when it closes its link. */
 static void pin(struct rpc_probe *rpc, const struct probe *probe)
 {
-    if (!probe->directory ||
-        pins_make(rpc->skel->obj, rpc->links, rpc->n_links, probe->directory, RPC_PINS, NULL) < 0)
+    if (!probe->directory || pins_make(rpc->skel->obj, rpc->links, NULL, rpc->n_links,
+                                       probe->directory, RPC_PINS, NULL) < 0)
         return;
     rpc->pinned = true;
     for (size_t i = 0; i < rpc->n_links; i++) {
