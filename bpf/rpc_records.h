@@ -14,8 +14,8 @@
 #include "common/rpc_class.h"
 
 /* A counter takes 192 bytes with its header: 6.3 MiB, 9.1 MiB with the other maps. They are
- * allocated when the kernel's NFS client has been loaded. What `rpc_before` has is allocated when it
- * is needed, at most 6.3 MiB. */
+ * allocated when the kernel's NFS client has been loaded. The elements of `rpc_before` are
+ * allocated when they are needed, at most 6.3 MiB. */
 #define RPC_MAX_COUNTERS 32768
 #define RPC_MAX_CLIENTS 4096
 #define RPC_MAX_TASKS 16384
