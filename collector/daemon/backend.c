@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/records.h"
+#include "collector/probe/block.h"
 #include "collector/track/services.h"
 #include "common/log.h"
 

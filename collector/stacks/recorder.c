@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
 #include "collector/stacks/recorder.h"
 
 #include <stdlib.h>
