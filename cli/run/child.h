@@ -42,8 +42,8 @@ bool child_handle(struct child *child);
 /* Block until child_fd() is readable. */
 void child_wait(const struct child *child);
 
-/* After the end: wait at most `ms` milliseconds for a signal that ends this process, too (HUP, INT,
- * QUIT, TERM). True: there was one. */
+/* Before the start or after the end: wait at most `ms` milliseconds for a signal that ends this
+ * process, too (HUP, INT, QUIT, TERM). True: there was one. Others are ignored. */
 bool child_wait_interrupt(const struct child *child, unsigned ms);
 
 /* After the end: the exit status as a shell reports it, 128 + n for signal n. */

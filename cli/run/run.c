@@ -78,6 +78,10 @@ static const char help[] =
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
+/* How long to wait until the kernel has detached the programs of earlier runs, which takes some
+ * seconds, and between two checks. */
+#define DETACH_NS (60 * NS_PER_S)
+#define DETACH_CHECK_MS 20
 /* How long to wait for a jobiod that is being restarted when the command ends, and between two
  * requests at most, about. */
 #define RESTART_NS (30 * NS_PER_S)
@@ -139,6 +143,18 @@ static bool is_root(void)
 
 /* --- counted by this process ------------------------------------------------------------------ */
 
+/* Each program that is detached from a function hides the returns of the calls that are in it. For
+ * requests, which are short, this is rare, and reported. */
+static int wait_for_earlier_runs(const struct run *run, struct error *error)
+{
+    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+
+    while (watch_is_detaching(start_ns) && clock_ns(CLOCK_MONOTONIC) - start_ns < DETACH_NS)
+        if (child_wait_interrupt(run->child, DETACH_CHECK_MS))
+            return error_set(error, -EINTR, "a signal ended the wait for the end of earlier runs");
+    return 0;
+}
+
 static int own_start(struct run *run, struct error *error)
 {
     const struct run_trace *trace = &run->options->trace;
@@ -157,6 +173,8 @@ static int own_start(struct run *run, struct error *error)
         rc = watch_add_mpi(run->watch, error);
     if (rc == 0 && run->options->block)
         rc = watch_add_block(run->watch, error);
+    if (rc == 0 && run->options->mpi)
+        rc = wait_for_earlier_runs(run, error);
     if (rc == 0)
         rc = watch_start(run->watch, child_pid(run->child), error);
     return rc;

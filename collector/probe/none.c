@@ -61,6 +61,12 @@ void probe_linger(const struct probe *probe, const char *cgroup)
     (void)cgroup;
 }
 
+bool probe_is_lingering(uint64_t before_ns)
+{
+    (void)before_ns;
+    return false;
+}
+
 int probe_unpin(const char *pin_dir, struct error *error)
 {
     (void)pin_dir;

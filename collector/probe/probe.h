@@ -113,6 +113,9 @@ void probe_destroy(struct probe *probe);
  * ends by itself. It moves to the cgroup with this directory, if it can, so that nothing has to
  * wait for the caller's cgroup either. Does nothing if it would not help. */
 void probe_linger(const struct probe *probe, const char *cgroup);
+/* Returns whether a process that was left behind before that time (CLOCK_MONOTONIC) still detaches.
+ * Each program that is detached from a function hides the returns of the calls that are in it. */
+bool probe_is_lingering(uint64_t before_ns);
 /* Remove the pinned state of this layout (jobio retire, tests). */
 int probe_unpin(const char *pin_dir, struct error *error);
 /* Remove what versions of jobio have pinned there in other layouts that this one cannot read: the

@@ -146,6 +146,11 @@ static int start_trace(struct watch *watch, struct error *error)
     return tracer_start(watch->tracer, &step, error);
 }
 
+bool watch_is_detaching(uint64_t before_ns)
+{
+    return probe_is_lingering(before_ns);
+}
+
 int watch_start(struct watch *watch, pid_t pid, struct error *error)
 {
     const struct cgroup *cgroup = watch->cgroup;

@@ -35,6 +35,10 @@ int watch_leave(struct watch *watch, struct error *error);
 /* Unloads and cleans up. NULL is fine. */
 void watch_destroy(struct watch *watch);
 
+/* Returns whether the programs of a run that ended before that time (CLOCK_MONOTONIC) are still
+ * being detached. Start the command later, so that it is counted exactly. */
+bool watch_is_detaching(uint64_t before_ns);
+
 /* Count this process and its children from now on. Once. Fork the process before: stacks raise the
  * limit of descriptors. */
 int watch_start(struct watch *watch, pid_t pid, struct error *error);
