@@ -23,8 +23,17 @@ void mpi_files_destroy(struct mpi_files *files); /* detaches; NULL is fine */
 
 /* Look at an open file, whose path is for messages only, and attach to it if it is MPI. It is read
  * once, however often it is asked for. Returns NULL if it is not MPI. The result belongs to
- * `files`. */
-const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const char *path);
+ * `files`, and stays while the step uses it. Step 0: always. */
+const struct mpi_found *mpi_files_look(struct mpi_files *files, int fd, const char *path,
+                                       uint32_t step);
+
+/* The step uses no file any more. */
+void mpi_files_forget(struct mpi_files *files, uint32_t step);
+/* Detach, in the background, from the files that no step has used for a minute. Their probes would
+ * keep their file systems mounted. */
+void mpi_files_detach_unused(struct mpi_files *files);
+/* When to call that, CLOCK_MONOTONIC; UINT64_MAX: not before another step is forgotten. */
+uint64_t mpi_files_due(const struct mpi_files *files);
 
 /* List the files that are MPI; returns NULL at the end. */
 const struct mpi_found *mpi_files_list(const struct mpi_files *files, size_t *at);

@@ -100,7 +100,7 @@ static void expect_file(struct mpi_finder *finder, const char *path)
     _close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd >= 0)
-        (void)mpi_files_look(finder->files, fd, path);
+        (void)mpi_files_look(finder->files, fd, path, 0);
 }
 
 static void expect_directory(struct mpi_finder *finder, const char *directory)
@@ -193,7 +193,7 @@ static void look_at_file(struct mpi_finder *finder, struct process *process, con
         look_at_unopened(finder, process, link, named, errno);
         return;
     }
-    file = mpi_files_look(finder->files, fd, path);
+    file = mpi_files_look(finder->files, fd, path, process->step);
     if (!file)
         return;
     again = process->found;
@@ -322,7 +322,7 @@ void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, bool known, vo
 
 uint64_t mpi_finder_due(const struct mpi_finder *finder)
 {
-    uint64_t due = UINT64_MAX;
+    uint64_t due = mpi_files_due(finder->files);
 
     for (size_t i = 0; i < finder->n_processes; i++)
         if (finder->processes[i].next_ns < due)
@@ -467,6 +467,7 @@ void mpi_finder_clean(struct mpi_finder *finder)
     _free_ struct mpi_process *processes = NULL;
     size_t n, room;
 
+    mpi_files_detach_unused(finder->files);
     if (clock_ns(CLOCK_MONOTONIC) < finder->clean_ns)
         return;
     if (mpi_probe_processes(finder->probe, &processes, &n, &room, NULL) == 0 && n > room / 2)
@@ -488,6 +489,7 @@ void mpi_finder_forget(struct mpi_finder *finder, uint32_t step)
         else
             i++;
     (void)pthread_mutex_unlock(&finder->mutex);
+    mpi_files_forget(finder->files, step);
 }
 
 /* Returns how many programs of a step have not been looked at in time; at least. */

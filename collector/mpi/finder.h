@@ -28,7 +28,8 @@ void mpi_finder_expect(struct mpi_finder *finder, const char *libraries, const c
 
 /* A process has executed a program. As mpi_exec_f, `arg` is the finder. */
 void mpi_finder_exec(uint32_t step, uint32_t pid, uint64_t at_ns, bool known, void *arg);
-/* When to call mpi_finder_look(), CLOCK_MONOTONIC; UINT64_MAX: not before the next exec. */
+/* When to call mpi_finder_clean() and mpi_finder_look(), CLOCK_MONOTONIC; UINT64_MAX: not before
+ * the next exec. */
 uint64_t mpi_finder_due(const struct mpi_finder *finder);
 /* Look at one process for which this is due. Returns false if there is none. */
 bool mpi_finder_look(struct mpi_finder *finder);
@@ -36,7 +37,8 @@ bool mpi_finder_look(struct mpi_finder *finder);
  * late. Sorts `pids`. */
 void mpi_finder_scan(struct mpi_finder *finder, uint32_t step, uint32_t *pids, size_t n);
 
-/* If less than half of the room for processes is left in the programs, make them forget those that
+/* Detach from files that no step has used for a minute, except those of mpi_finder_expect(). If
+ * less than half of the room for processes is left in the programs, make them forget those that
  * have ended. Call it often, after mpi_finder_exec(): only some calls look. */
 void mpi_finder_clean(struct mpi_finder *finder);
 

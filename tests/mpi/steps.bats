@@ -394,6 +394,32 @@ no_uprobes() {
     [ "$(uprobes)" != 0 ]
 }
 
+# bats test_tags=long
+@test "a library that no step uses any more does not keep its file system mounted, and is counted again" {
+    local library
+    library=$(ldconfig -p | sed -n 's|.*libmpich\.so\.12 .*=> ||p' | head -n 1)
+    start_jobiod yes
+    mkdir "$T/own"
+    tag 0 # until the end, so that the programs stay attached
+    in_step 0 sleep infinity &
+    for step in 1 2; do
+        mount -t tmpfs own "$T/own"
+        cp -L "$library" "$T/own/libmpich.so.12"
+        tag $step
+        in_step $step "$D/loaded" "$T/own/libmpich.so.12" "$T/file" later
+        jobio job 7 --steps --json | jq -e --arg step $step '.steps[] | select(.step == $step).mpi
+            | .complete and .calls.write.calls == 10'
+        end $step
+        await steps_are running 1
+        run ! umount "$T/own"
+        for _ in 1 2 3 4; do # each for 20 s
+            ! await umount "$T/own" || break
+        done
+        run ! mountpoint "$T/own"
+        [ "$(uprobes)" != 0 ]
+    done
+}
+
 # start_collector ANSWER: bad_collector.py; sets $port
 start_collector() {
     timeout 300 "$BATS_TEST_DIRNAME/bad_collector.py" "$1" "$T" >> "$T/collector.log" 2>&1 3>&- &

@@ -42,6 +42,18 @@ int open(const char *path, int flags, ...)
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+/* The clocks are ahead. */
+static time_t ahead_s;
+
+/* Instead of libc's. */
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    int rc = (int)syscall(SYS_clock_gettime, clock, ret);
+
+    ret->tv_sec += ahead_s;
+    return rc;
+}
+
 static size_t causes_of(struct mpi_finder *finder, uint32_t step)
 {
     struct mpi_account *account = NULL;
@@ -250,6 +262,56 @@ static void test_late_once(void **state)
     mpi_finder_destroy(finder);
 }
 
+/* Make the step look at a process for the first time. */
+static void look_at(struct mpi_finder *finder, uint32_t step, uint32_t pid)
+{
+    mpi_finder_scan(finder, step, &pid, 1);
+    while (mpi_finder_look(finder))
+        ;
+}
+
+/* A file loses its probes a minute after the last of its steps. */
+static void test_unused(void **state)
+{
+    struct mpi_probe probe = {0};
+    struct mpi_finder *finder = mpi_finder_create(&probe);
+    pid_t pid = start_with_mpi();
+    int links = fake_mpi.links;
+
+    (void)state;
+    assert_non_null(finder);
+    look_at(finder, 40, (uint32_t)pid);
+    if (geteuid() == 0) { /* only root may open the file of another process */
+        assert_int_equal(fake_mpi.links, links + 1);
+        look_at(finder, 41, (uint32_t)pid);
+        mpi_finder_forget(finder, 40);
+        assert_true(mpi_finder_due(finder) == UINT64_MAX);
+        mpi_finder_forget(finder, 41);
+        ahead_s += 59;
+        look_at(finder, 42, (uint32_t)pid);
+        ahead_s += 61;
+        mpi_finder_clean(finder);
+        mpi_finder_forget(finder, 42);
+        ahead_s += 59;
+        assert_true(mpi_finder_due(finder) > clock_ns(CLOCK_MONOTONIC));
+        mpi_finder_clean(finder);
+        assert_int_equal(fake_mpi.links, links + 1);
+        ahead_s += 2;
+        assert_true(mpi_finder_due(finder) <= clock_ns(CLOCK_MONOTONIC));
+        mpi_finder_clean(finder);
+        for (int i = 0; i < 10000 && fake_mpi.links != links; i++)
+            usleep(1000);
+        assert_int_equal(fake_mpi.links, links);
+        assert_true(mpi_finder_due(finder) == UINT64_MAX);
+        look_at(finder, 43, (uint32_t)pid);
+        assert_int_equal(fake_mpi.links, links + 1);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    mpi_finder_destroy(finder);
+    ahead_s = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup(test_forgotten_in_time, fake_mpi_reset),
         cmocka_unit_test_setup(test_late_again, fake_mpi_reset),
         cmocka_unit_test_setup(test_late_once, fake_mpi_reset),
+        cmocka_unit_test_setup(test_unused, fake_mpi_reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

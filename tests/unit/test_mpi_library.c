@@ -345,7 +345,7 @@ static void test_unreadable(void **state)
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", image);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    found = mpi_files_look(files, fd, "/opt/libmpi.so.40");
+    found = mpi_files_look(files, fd, "/opt/libmpi.so.40", 1);
     assert_non_null(found);
     assert_string_equal(found->name, "libmpi.so.40");
     assert_int_equal(found->attached_ns, 0);
