@@ -32,7 +32,7 @@ struct unwinder {
     pid_t pid;
     int input, output;
     bool finished; /* close the input when nothing waits */
-    STAILQ_HEAD(, waiting) waiting;
+    STAILQ_HEAD(stacks_waiting, waiting) waiting;
     size_t bytes_waiting;
     uint64_t sent; /* stacks */
     char *answer;  /* owned */

@@ -127,7 +127,7 @@ waited() {
     start_jobiod "sample = no"
     tag 0 STACKS=1
     grep "\"sample\" is \"no\"" "$T/jobiod.log"
-    [ ! -e "$(jq -r .maps "$T/status")/stacks" ] && [ ! -e "$(jq -r .maps "$T/status")"/*/stacks ]
+    [ -z "$(find "$(jq -r .maps "$T/status")" -name stacks)" ]
     run jobio job 7 --stacks=folded
     [ "$status" = 1 ] && [[ $output == *"not recorded"* ]]
 }
