@@ -1,14 +1,17 @@
 ! SPDX-License-Identifier: GPL-2.0-or-later
 ! Calls MPI-IO from Fortran: each rank writes and reads 10 blocks of 1000 bytes, half of them without
 ! a status, and prints nothing. usage: calls_fortran FILE
-! With -cpp -DF08 it uses the module mpi_f08 instead of mpi.
+! With -cpp -DF08 it uses the module mpi_f08 instead of mpi, with -cpp -DINCLUDE the file mpif.h.
 program calls
-#ifdef F08
+#if defined F08
     use mpi_f08
-#else
+#elif !defined INCLUDE
     use mpi
 #endif
     implicit none
+#ifdef INCLUDE
+    include 'mpif.h'
+#endif
     integer, parameter :: block = 1000
     integer :: ierr, rank, ranks, i
 #ifdef F08

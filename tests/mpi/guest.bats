@@ -16,6 +16,8 @@ mpich   calls             ext4:1   nfs:4
 openmpi calls             tmpfs:2  nfs:8
 mpich   fortran           tmpfs:8  nfs:2
 openmpi fortran           ext4:4   tmpfs:1
+mpich   fortran77         ext4:2   tmpfs:4
+openmpi fortran77         nfs:1    ext4:8
 mpich   fortran08         ext4:2   tmpfs:4
 openmpi fortran08         nfs:1    ext4:8
 mpich   hdf5-independent  nfs:8    tmpfs:1
@@ -173,6 +175,10 @@ check_program() {
 
 @test "Fortran, module mpi: calls are counted exactly" {
     check_program fortran
+}
+
+@test "Fortran, mpif.h: calls are counted exactly" {
+    check_program fortran77
 }
 
 @test "Fortran, module mpi_f08: calls are counted exactly" {

@@ -13,6 +13,7 @@ setup_file() {
         mpicc.$mpi -O1 -o "$D/calls.$mpi" "$here/calls.c"
         mpicc.$mpi -O1 -o "$D/killed.$mpi" "$here/killed.c"
         mpifort.$mpi -O1 -cpp -o "$D/fortran.$mpi" "$here/calls.f90"
+        mpifort.$mpi -O1 -cpp -DINCLUDE -o "$D/fortran77.$mpi" "$here/calls.f90"
         mpifort.$mpi -O1 -cpp -DF08 -o "$D/fortran08.$mpi" "$here/calls.f90"
     done
     mpicc.mpich -O1 -o "$D/collective" "$here/collective.c"
@@ -94,7 +95,7 @@ has_cause() {
 }
 
 @test "Fortran programs are counted once" {
-    for program in fortran fortran08; do
+    for program in fortran fortran77 fortran08; do
         for mpi in mpich openmpi; do
             echo "$program.$mpi"
             count 2 $mpi "$D/$program.$mpi" "$D/file"
