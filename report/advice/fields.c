@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "report/advice/nodes.h"
-#include "report/collective.h"
+#include "report/mpi_writes.h"
 
 /* Errors that have a field: those for which advice is possible. */
 static const struct {
@@ -334,9 +334,9 @@ static int put_users(struct advice_fields *fields, const struct io_mount *mount)
 static int put_collective(struct advice_fields *fields, const struct job_account *job,
                           const struct io_mount *mount)
 {
-    struct collective_writes writes = {0};
-    bool known = collective_writes_of(job, &writes);
-    double share = known && mount ? collective_share(&writes, mount) : 0;
+    struct mpi_writes writes = {0};
+    bool known = mpi_writes_of(job, &writes);
+    double share = known && mount ? mpi_writes_share(&writes, mount) : 0;
 
     return put(fields, "collective", "calls", (double)writes.calls) < 0 ||
                    put(fields, "collective", "bytes", (double)writes.bytes) < 0 ||

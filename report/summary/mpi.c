@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "common/text_buffer.h"
 #include "common/utf8.h"
-#include "report/collective.h"
+#include "report/mpi_writes.h"
 #include "report/summary/summary.h"
 
 /* --- what it cost the job --------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ char *summary_mpi_unknown(const struct mpi_account *account)
 /* The mount with most written bytes, if nearly all of them were written by collective calls and it
  * is known by how many processes. */
 static const struct io_mount *collective_mount(const struct job_account *job,
-                                               const struct collective_writes *writes)
+                                               const struct mpi_writes *writes)
 {
     const struct io_mount *most = NULL;
     uint64_t bytes = 0;
@@ -188,7 +188,7 @@ static const struct io_mount *collective_mount(const struct job_account *job,
         }
     }
     return most && io_account_writes(&most->io).requests && most->users[IO_WRITERS].processes &&
-                   collective_share(writes, most) >= COLLECTIVE_SHARE
+                   mpi_writes_share(writes, most) >= MPI_WRITES_SHARE
                ? most
                : NULL;
 }
@@ -206,8 +206,7 @@ static bool writes_are_small(const struct io_account *io)
 
 /* If there are fewer requests than calls, some requests have the data of several calls. */
 static const char *collective_verdict(const struct job_account *job,
-                                      const struct collective_writes *writes,
-                                      const struct io_mount *m)
+                                      const struct mpi_writes *writes, const struct io_mount *m)
 {
     uint64_t requests = io_account_writes(&m->io).requests;
 
@@ -223,13 +222,13 @@ char *summary_mpi_writers(const struct job_account *job)
 {
     char processes[UNITS_SIZE], count[UNITS_SIZE], size[UNITS_SIZE], calls[UNITS_SIZE],
         bytes[UNITS_SIZE];
-    struct collective_writes writes;
+    struct mpi_writes writes;
     const struct io_mount *m;
     const struct io_users *u;
     struct io_sum sum;
     _free_ char *name = NULL;
 
-    if (!collective_writes_of(job, &writes) || !(m = collective_mount(job, &writes)))
+    if (!mpi_writes_of(job, &writes) || !(m = collective_mount(job, &writes)))
         return NULL;
     u = &m->users[IO_WRITERS];
     sum = io_account_writes(&m->io);

@@ -2,12 +2,12 @@
 /* The collective writes of MPI-IO of a job, and how much of them each mount received. Pure
  * functions.
  */
-#ifndef JOBIO_REPORT_COLLECTIVE_H
-#define JOBIO_REPORT_COLLECTIVE_H
+#ifndef JOBIO_REPORT_MPI_WRITES_H
+#define JOBIO_REPORT_MPI_WRITES_H
 
 #include "common/job.h"
 
-struct collective_writes {
+struct mpi_writes {
     uint64_t calls; /* of all processes, those that wrote more than one byte */
     uint64_t bytes;
     double threads; /* inside these calls, on average over the run time */
@@ -16,13 +16,13 @@ struct collective_writes {
 
 /* Returns false if there were none, or if something about them is unknown: they or the account of
  * the job are incomplete, or they did not write through the kernel. */
-bool collective_writes_of(const struct job_account *job, struct collective_writes *ret);
+bool mpi_writes_of(const struct job_account *job, struct mpi_writes *ret);
 /* The part of the bytes written on the mount that collective calls wrote, at least. MPI-IO is not
  * counted by mount: everything that was written otherwise may be on this one. 0 if another mount
  * may have received more than a tenth of what the calls wrote, because they are not known by mount.
  */
-double collective_share(const struct collective_writes *writes, const struct io_mount *mount);
+double mpi_writes_share(const struct mpi_writes *writes, const struct io_mount *mount);
 /* From this share on, the requests on a mount are those of the collective calls. */
-#define COLLECTIVE_SHARE 0.9
+#define MPI_WRITES_SHARE 0.9
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/collective.h"
+#include "report/mpi_writes.h"
 
 #include "common/numbers.h"
 
@@ -7,7 +7,7 @@ static const enum mpi_class classes[] = {MPI_WRITE_ALL, MPI_WRITE_ALL_SPLIT,
                                          MPI_WRITE_ALL_NONBLOCKING};
 
 /* Returns false if the bytes of a call are not known. */
-static bool add_class(const struct mpi_counter *c, struct collective_writes *to, uint64_t *time_ns)
+static bool add_class(const struct mpi_counter *c, struct mpi_writes *to, uint64_t *time_ns)
 {
     for (int i = 1; i < IO_BUCKETS; i++)
         add_saturating(&to->calls, c->size_log2[i]);
@@ -17,9 +17,9 @@ static bool add_class(const struct mpi_counter *c, struct collective_writes *to,
     return !c->unknown_calls;
 }
 
-bool collective_writes_of(const struct job_account *job, struct collective_writes *ret)
+bool mpi_writes_of(const struct job_account *job, struct mpi_writes *ret)
 {
-    struct collective_writes writes = {0};
+    struct mpi_writes writes = {0};
     uint64_t time_ns = 0, written = 0;
 
     if (!job_is_complete(job) || !job_mpi_is_complete(job))
@@ -37,12 +37,12 @@ bool collective_writes_of(const struct job_account *job, struct collective_write
     return true;
 }
 
-double collective_share(const struct collective_writes *writes, const struct io_mount *mount)
+double mpi_writes_share(const struct mpi_writes *writes, const struct io_mount *mount)
 {
     uint64_t written = io_account_writes(&mount->io).bytes;
 
     /* The calls are those of the job: most of what they wrote must be here. */
-    if ((double)written < COLLECTIVE_SHARE * (double)writes->bytes)
+    if ((double)written < MPI_WRITES_SHARE * (double)writes->bytes)
         return 0;
     return written > writes->other ? (double)(written - writes->other) / (double)written : 0;
 }
