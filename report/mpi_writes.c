@@ -3,8 +3,13 @@
 
 #include "common/numbers.h"
 
-static const enum mpi_class classes[] = {MPI_WRITE_ALL, MPI_WRITE_ALL_SPLIT,
-                                         MPI_WRITE_ALL_NONBLOCKING};
+static const struct {
+    enum mpi_class classes[3];
+    size_t n;
+} kinds[] = {
+    [MPI_WRITES_COLLECTIVE] = {{MPI_WRITE_ALL, MPI_WRITE_ALL_SPLIT, MPI_WRITE_ALL_NONBLOCKING}, 3},
+    [MPI_WRITES_INDEPENDENT] = {{MPI_WRITE, MPI_WRITE_NONBLOCKING}, 2},
+};
 
 /* Returns false if the bytes of a call are not known. */
 static bool add_class(const struct mpi_counter *c, struct mpi_writes *to, uint64_t *time_ns)
@@ -17,15 +22,15 @@ static bool add_class(const struct mpi_counter *c, struct mpi_writes *to, uint64
     return !c->unknown_calls;
 }
 
-bool mpi_writes_of(const struct job_account *job, struct mpi_writes *ret)
+bool mpi_writes_of(const struct job_account *job, enum mpi_writes_kind kind, struct mpi_writes *ret)
 {
     struct mpi_writes writes = {0};
     uint64_t time_ns = 0, written = 0;
 
     if (!job_is_complete(job) || !job_mpi_is_complete(job))
         return false;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-        if (!add_class(&job->mpi->classes[classes[i]], &writes, &time_ns))
+    for (size_t i = 0; i < kinds[kind].n; i++)
+        if (!add_class(&job->mpi->classes[kinds[kind].classes[i]], &writes, &time_ns))
             return false;
     for (size_t i = 0; i < job->mounts.n; i++)
         add_saturating(&written, io_account_writes(&job->mounts.items[i].io).bytes);

@@ -331,19 +331,24 @@ static int put_users(struct advice_fields *fields, const struct io_mount *mount)
     return r;
 }
 
-static int put_collective(struct advice_fields *fields, const struct job_account *job,
+static int put_mpi_writes(struct advice_fields *fields, const struct job_account *job,
                           const struct io_mount *mount)
 {
-    struct mpi_writes writes = {0};
-    bool known = mpi_writes_of(job, &writes);
-    double share = known && mount ? mpi_writes_share(&writes, mount) : 0;
+    static const char *const names[] = {
+        [MPI_WRITES_COLLECTIVE] = "collective", [MPI_WRITES_INDEPENDENT] = "independent"};
 
-    return put(fields, "collective", "calls", (double)writes.calls) < 0 ||
-                   put(fields, "collective", "bytes", (double)writes.bytes) < 0 ||
-                   put(fields, "collective", "threads", writes.threads) < 0 ||
-                   put(fields, "collective", "share", share) < 0
-               ? -ENOMEM
-               : 0;
+    for (enum mpi_writes_kind kind = 0; kind < MPI_WRITES_KINDS; kind++) {
+        struct mpi_writes writes = {0};
+        bool known = mpi_writes_of(job, kind, &writes);
+        double share = known && mount ? mpi_writes_share(&writes, mount) : 0;
+
+        if (put(fields, names[kind], "calls", (double)writes.calls) < 0 ||
+            put(fields, names[kind], "bytes", (double)writes.bytes) < 0 ||
+            put(fields, names[kind], "threads", writes.threads) < 0 ||
+            put(fields, names[kind], "share", share) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 static int put_job(struct advice_fields *fields, const struct job_account *job)
@@ -389,7 +394,7 @@ int advice_fields_of(const struct job_account *job, const struct io_mount *mount
         put(&fields, "", "lost", lost(job, sum.sum.time_ns, own.sum.time_ns)) < 0 ||
         put_parts(&fields, job, &scope, sum.sum.time_ns) < 0 || put_cache(&fields, &scope) < 0 ||
         put_found(&fields, &scope) < 0 || put_mount(&fields, job, &scope, mount) < 0 ||
-        put_users(&fields, mount) < 0 || put_collective(&fields, job, mount) < 0 ||
+        put_users(&fields, mount) < 0 || put_mpi_writes(&fields, job, mount) < 0 ||
         put_baseline(&fields, mount) < 0) {
         advice_fields_clear(&fields);
         return -ENOMEM;

@@ -228,7 +228,8 @@ char *summary_mpi_writers(const struct job_account *job)
     struct io_sum sum;
     _free_ char *name = NULL;
 
-    if (!mpi_writes_of(job, &writes) || !(m = collective_mount(job, &writes)))
+    if (!mpi_writes_of(job, MPI_WRITES_COLLECTIVE, &writes) ||
+        !(m = collective_mount(job, &writes)))
         return NULL;
     u = &m->users[IO_WRITERS];
     sum = io_account_writes(&m->io);

@@ -120,6 +120,7 @@ static void check_sentence(const char *want)
 
 #define BUFFERING "collective-buffering"
 #define AGGREGATOR "one-aggregator"
+#define INDEPENDENT "independent-writes"
 
 static void test_each_for_itself(void **state)
 {
@@ -289,6 +290,35 @@ static void test_one_writer(void **state)
     assert_non_null(note);
 }
 
+/* The same calls, but independent; one process created the file. */
+static void test_independent(void **state)
+{
+    struct io_counter *creates = io_account_op(&scratch()->io, IO_CREATE);
+    struct mpi_counter *independent = &job->mpi->classes[MPI_WRITE];
+
+    (void)state;
+    check_silent(INDEPENDENT);
+    *independent = *collective();
+    *collective() = (struct mpi_counter){0};
+    check_silent(INDEPENDENT); /* each process may have a file of its own */
+    creates->requests = 64;
+    check_silent(INDEPENDENT);
+    creates->requests = 1;
+    check_note(INDEPENDENT,
+               "40 % of the run time went to writing /scratch in 6400 independent calls of "
+               "MPI-IO, half of the requests at most 4 KiB: let processes that share a file use "
+               "collective calls (MPI_File_write_at_all; H5FD_MPIO_COLLECTIVE in HDF5), which "
+               "combine them.");
+    check_nothing();
+    independent->unknown_calls = 1;
+    check_silent(INDEPENDENT);
+    independent->unknown_calls = 0;
+    wrote(CALLS, CALLS * KIB(8), 64); /* half of it otherwise */
+    check_silent(INDEPENDENT);
+    wrote(25, CALLS * KIB(4), 64); /* something has combined them */
+    check_silent(INDEPENDENT);
+}
+
 #define MPI_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -297,7 +327,7 @@ int main(void)
         MPI_TEST(test_each_for_itself), MPI_TEST(test_combined),       MPI_TEST(test_large_calls),
         MPI_TEST(test_empty_calls),     MPI_TEST(test_one_aggregator), MPI_TEST(test_other_writes),
         MPI_TEST(test_unknown),         MPI_TEST(test_one_writer),     MPI_TEST(test_two_mounts),
-        MPI_TEST(test_no_requests),
+        MPI_TEST(test_no_requests),     MPI_TEST(test_independent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
