@@ -165,6 +165,7 @@ static const struct key keys[] = {
     KEY("store", "keep_size", keep_bytes, parse_bytes, 1 << 20, 0, false),
     KEY("report", "summary", summary, parse_summary, 0, 0, false),
     KEY("report", "record", record, parse_record, 0, 0, false),
+    KEY("report", "record_mpi", record_mpi, parse_bool, 0, 0, false),
     KEY("report", "record_program", record_program, parse_path, 0, 0, false),
     KEY("report", "job_state", job_state, parse_bool, 0, 0, false),
     KEY("mpi", "count", mpi_count, parse_mpi_count, 0, 0, false),

@@ -43,6 +43,7 @@ struct settings {
     enum log_level log_level;
     enum summary summary;
     enum settings_record record;
+    bool record_mpi; /* with the reads and writes of MPI-IO */
     char *record_program;
     bool job_state; /* learn from Slurm how jobs ended */
     enum settings_mpi mpi_count;

@@ -79,7 +79,7 @@ static int run_record(struct store *reader, void *arg, struct error *error)
     find(l);
     if (!l->found)
         return 0;
-    l->record = report_record(l->found);
+    l->record = report_record(l->found, l->requests->options.settings->record_mpi);
     return l->record ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 

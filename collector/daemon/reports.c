@@ -104,7 +104,7 @@ static int start_timer(struct pending *p, sd_event *loop, uint64_t within_ms)
 static int start_record(struct reports *reports, struct request *request, char *text,
                         const struct job_account *job, uint64_t within_ms, struct error *error)
 {
-    _free_ char *record = report_record(job);
+    _free_ char *record = report_record(job, reports->options.settings->record_mpi);
     struct pending *p = calloc(1, sizeof(*p));
     int r;
 

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "common/tree.h"
 #include "common/units.h"
@@ -111,6 +112,42 @@ static struct json_object *rest(struct tree *t, const struct io_summary *summary
     return row_array(t, &sum, NULL);
 }
 
+/* [calls, bytes] of the classes that write or do not. Returns false if the bytes of a call are not
+ * known. */
+static bool put_mpi_calls(struct tree *t, struct json_object *o, const char *key,
+                          const struct mpi_account *mpi, bool writes)
+{
+    struct json_object *array = tree_array(t);
+    uint64_t calls = 0, bytes = 0, unknown = 0;
+
+    for (enum mpi_class class = 0; class < MPI_CLASS_FIRST_META; class ++) {
+        const struct mpi_counter *c = &mpi->classes[class];
+
+        if (mpi_class_is_write(class) != writes)
+            continue;
+        add_saturating(&calls, c->calls);
+        add_saturating(&bytes, c->bytes);
+        add_saturating(&bytes, c->requested_bytes);
+        add_saturating(&unknown, c->unknown_calls);
+    }
+    tree_add_u64(t, array, calls);
+    tree_add_u64(t, array, bytes);
+    tree_put(t, o, key, array);
+    return !unknown;
+}
+
+static void put_mpi(struct tree *t, struct json_object *o, const struct job_account *job)
+{
+    struct json_object *mpi = tree_object(t);
+    bool complete = job_mpi_is_complete(job);
+
+    complete &= put_mpi_calls(t, mpi, "r", job->mpi, false);
+    complete &= put_mpi_calls(t, mpi, "w", job->mpi, true);
+    tree_put(t, mpi, "s", seconds(mpi_account_time_ns(job->mpi)));
+    tree_put_bool(t, mpi, "complete", complete);
+    tree_put(t, o, "mpi", mpi);
+}
+
 /* Frees the object. */
 static char *to_record(const struct tree *t, struct json_object *o)
 {
@@ -120,7 +157,7 @@ static char *to_record(const struct tree *t, struct json_object *o)
 }
 
 /* The record with the first n mounts in rows of their own. */
-static char *record_with(const struct io_summary *summary, size_t n)
+static char *record_with(const struct io_summary *summary, size_t n, bool mpi)
 {
     const struct record_head head = {
         .complete = job_is_complete(summary->job),
@@ -136,10 +173,12 @@ static char *record_with(const struct io_summary *summary, size_t n)
     tree_put_text(t, o, "why", job_not_counted(summary->job));
     tree_put(t, o, "m", mounts(t, summary, n));
     tree_put(t, o, "rest", rest(t, summary, n));
+    if (mpi && job_has_mpi(summary->job))
+        put_mpi(t, o, summary->job);
     return to_record(t, o);
 }
 
-char *report_record(const struct job_account *job)
+char *report_record(const struct job_account *job, bool mpi)
 {
     struct io_summary summary;
     char *record = NULL;
@@ -149,7 +188,7 @@ char *report_record(const struct job_account *job)
         return NULL;
     n = summary.n < ROWS_MAX ? summary.n : ROWS_MAX;
     for (;; n--) {
-        record = record_with(&summary, n);
+        record = record_with(&summary, n, mpi);
         if (!record || strlen(record) <= RECORD_MAX || n == 0)
             break;
         free(record);

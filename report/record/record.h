@@ -12,8 +12,8 @@
 
 /* `IO1:{...}` of at most RECORD_MAX bytes, the smallest mounts aggregated in `rest`; malloc'd,
  * NULL: out of memory. The peaks of `rest` are lower bounds: the larger of the mounts' own peaks
- * and the mean of their sum. */
-char *report_record(const struct job_account *job);
+ * and the mean of their sum. mpi: with the reads and writes of MPI-IO, if they were counted. */
+char *report_record(const struct job_account *job, bool mpi);
 
 /* `comment` (may be NULL) with its IO1:{...} replaced by `record`, or with the record appended
  * after a space; everything else stays byte for byte. malloc'd. */

@@ -44,6 +44,11 @@ static struct json_object *get(struct json_object *o, const char *key, enum json
     return json_object_is_type(value, type) ? value : NULL;
 }
 
+static uint64_t number(struct json_object *array, size_t i)
+{
+    return array ? json_object_get_uint64(json_object_array_get_idx(array, i)) : 0;
+}
+
 /* `first`: the index of the row's first number. */
 static void put_row(struct table *t, struct json_object *row, size_t first)
 {
@@ -53,7 +58,7 @@ static void put_row(struct table *t, struct json_object *row, size_t first)
 
     table_cell(t, name ? name : IO_OTHER_MOUNTS);
     for (enum column c = READ; c <= ERRORS; c++) {
-        uint64_t value = json_object_get_uint64(json_object_array_get_idx(row, first + c - READ));
+        uint64_t value = number(row, first + c - READ);
 
         if (is_bytes(c))
             table_bytes(t, value);
@@ -99,6 +104,31 @@ static void put_mounts(FILE *out, struct json_object *o)
         put_row(&t, rest, 0);
 }
 
+/* "r" or "w": [calls, bytes] */
+static void put_mpi_calls(FILE *out, struct json_object *mpi, const char *key, const char *what)
+{
+    struct json_object *numbers = get(mpi, key, json_type_array);
+    char calls[UNITS_SIZE], bytes[UNITS_SIZE];
+
+    fprintf(out, "%s %s (%s)", units_count(number(numbers, 0), calls), what,
+            units_bytes(number(numbers, 1), bytes));
+}
+
+static void put_mpi(FILE *out, struct json_object *o)
+{
+    struct json_object *mpi = get(o, "mpi", json_type_object);
+
+    if (!mpi)
+        return;
+    fputs("MPI-IO: ", out);
+    put_mpi_calls(out, mpi, "r", "reads");
+    fputs(", ", out);
+    put_mpi_calls(out, mpi, "w", "writes");
+    fprintf(out, "%s\n",
+            json_object_get_boolean(json_object_object_get(mpi, "complete")) ? ""
+                                                                             : ", not complete");
+}
+
 static void put_end(FILE *out, struct json_object *o, const struct record_head *head)
 {
     const char *why = json_object_get_string(get(o, "why", json_type_string));
@@ -121,6 +151,7 @@ static void put_all(FILE *out, struct json_object *o, const struct record_head *
             units_elapsed((uint64_t)(elapsed * NS_PER_S), buf));
     if (!get(o, "why", json_type_string))
         put_mounts(out, o);
+    put_mpi(out, o);
     put_end(out, o, head);
 }
 

@@ -7,7 +7,7 @@ dropin=/run/systemd/system/jobiod.service.d/mpi.conf
 stacks_dropin=${dropin%/*}/stacks.conf
 
 setup_file() {
-    CLUSTER_JOBIO=$'[trace]\nallow = yes\n[stacks]\nsample = asked' cluster_start_lean
+    CLUSTER_JOBIO=$'[report]\nrecord_mpi = yes\n[trace]\nallow = yes\n[stacks]\nsample = asked' cluster_start_lean
     mpicc.mpich -O1 -o /usr/local/bin/calls "$BATS_TEST_DIRNAME/../mpi/calls.c"
 }
 
@@ -70,6 +70,9 @@ END
         /tmp/mpi.json | sort)"
     as alice jobio job "$id" --mpi | tee /tmp/mpi.text
     grep '^write_all ' /tmp/mpi.text
+    same "$(jq -c '[.mpi.calls | to_entries[] | select(.key | startswith("write")) | .value
+        | [.calls, .bytes + .requested_bytes]] | [map(.[0]), map(.[1])] | map(add)' /tmp/mpi.json)" \
+        "$(record "$id" | jq -c .mpi.w)"
 }
 
 # traced_steps DIRECTORY ID: the steps of the job whose files in it ask for a trace, "STEP:", "STEP:mpi" or, with

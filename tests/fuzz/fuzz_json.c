@@ -89,7 +89,7 @@ static void check_reports(const struct job_account *job)
                                          .jobs = jobs,
                                          .n_jobs = 1,
                                          .users = true};
-    _free_ char *record = report_record(job), *metrics = report_prometheus(&node);
+    _free_ char *record = report_record(job, true), *metrics = report_prometheus(&node);
 
     CHECK(record && strlen(record) <= RECORD_MAX);
     CHECK(metrics && metrics[strlen(metrics) - 1] == '\n');

@@ -16,7 +16,7 @@ static void json_free(struct json_object **o)
 static void test_record(void **state)
 {
     _job_ *job = sample_job();
-    _free_ char *record = report_record(job);
+    _free_ char *record = report_record(job, false);
 
     (void)state;
     /* 101000 MiB and 10240 MiB; 300 s, 80 s and 20 s of waiting; see sample.c */
@@ -33,7 +33,7 @@ static void test_record(void **state)
 static void test_record_of_nothing(void **state)
 {
     _job_ *job = job_account_create();
-    _free_ char *record = report_record(job);
+    _free_ char *record = report_record(job, false);
 
     (void)state;
     assert_string_equal(record, "IO1:{\"v\":1,\"complete\":false,\"nodes\":[0,0],\"s\":0,\"m\":[],"
@@ -48,7 +48,7 @@ static void test_record_says_why_nothing_was_counted(void **state)
     (void)state;
     job->nodes_expected = job->nodes_reported = 1;
     completeness_add(&job->completeness, "not counted: no \"BTF\"", 1, 0);
-    record = report_record(job);
+    record = report_record(job, false);
     assert_string_equal(record, "IO1:{\"v\":1,\"complete\":false,\"nodes\":[1,1],\"s\":0,"
                                 "\"why\":\"not counted: no \\\"BTF\\\"\",\"m\":[],"
                                 "\"rest\":[0,0,0,0,0,0,0,0,0]}");
@@ -79,7 +79,7 @@ static void check_folding(unsigned n, size_t name_length)
         name[k] = '\0';
         sample_calls(sample_mount(&job->mounts, name, "fs}", "s"), IO_READ, 1, MIB(1) * i, 1000);
     }
-    record = report_record(job);
+    record = report_record(job, false);
     assert_in_range(strlen(record), 10, RECORD_MAX);
     assert_memory_equal(record, "IO1:{", 5);
     o = json_tokener_parse(record + 4);
@@ -139,7 +139,7 @@ static void test_largest_numbers_fit(void **state)
             m->peaks[op] = (struct io_peak){UINT64_MAX, UINT64_MAX};
         }
     }
-    record = report_record(job);
+    record = report_record(job, false);
     assert_in_range(strlen(record), 1000, RECORD_MAX);
 }
 
@@ -190,7 +190,7 @@ static void test_merge(void **state)
 static void test_head(void **state)
 {
     _job_ *job = sample_job();
-    _free_ char *record = report_record(job);
+    _free_ char *record = report_record(job, false);
     _free_ char *comment = record_merge("JS1:{\"nodes\":[9,9]} ", record);
     struct record_head head = {0};
 
@@ -228,7 +228,7 @@ static void test_without_account(void **state)
 static void test_text(void **state)
 {
     _job_ *job = sample_job();
-    _free_ char *record = report_record(job);
+    _free_ char *record = report_record(job, false);
     _free_ char *comment = record_merge("other", record);
     _free_ char *text = record_text(comment);
 
@@ -240,6 +240,28 @@ static void test_text(void **state)
               "/home              3.9MiB       -  1000      -      -      - 100k    88k    80 s\n"
               "/tmp                    -  512MiB     -    512      -      -    -      -    20 s\n"
               "complete: 2/2 nodes\n");
+}
+
+static void test_mpi(void **state)
+{
+    _job_ *job = sample_job();
+    _free_ char *without = report_record(job, true), *plain = report_record(job, false);
+    _free_ char *unknown = NULL, *known = NULL, *unasked = NULL, *text = NULL;
+
+    (void)state;
+    assert_string_equal(without, plain); /* was not counted */
+    job->mpi = sample_mpi();
+    unasked = report_record(job, false);
+    assert_string_equal(unasked, plain);
+    unknown = report_record(job, true);
+    assert_non_null(strstr(unknown, "],\"mpi\":{\"r\":[16,86016],\"w\":[64,67108864],\"s\":10,"
+                                    "\"complete\":false}}"));
+    text = record_text(unknown);
+    assert_non_null(strstr(text, "\nMPI-IO: 16 reads (84.0 KiB), 64 writes (64.0 MiB), not "
+                                 "complete\ncomplete: 2/2 nodes\n"));
+    job->mpi->classes[MPI_READ].unknown_calls = 0;
+    known = report_record(job, true);
+    assert_non_null(strstr(known, ",\"s\":10,\"complete\":true}}"));
 }
 
 static void test_text_of_strange_records(void **state)
@@ -259,6 +281,11 @@ static void test_text_of_strange_records(void **state)
          "(other mounts)          -       -     -      -      -      -    -      -       -\n"
          "/?                      -       -     -      -      -      -    -      -       -\n"
          "(other mounts)          -       -     -      -      -      -    -      -       -\n"
+         "not complete: 0/0 nodes\n"},
+        {"IO1:{\"mpi\":{\"r\":7,\"w\":[\"x\",{}]}}",
+         "I/O summary: 0 nodes, 00:00:00\n"
+         "nothing read or written on any mounted file system\n"
+         "MPI-IO: 0 reads (0 B), 0 writes (0 B), not complete\n"
          "not complete: 0/0 nodes\n"},
     };
 
@@ -284,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_head),
         cmocka_unit_test(test_without_account),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_mpi),
         cmocka_unit_test(test_text_of_strange_records),
     };
 

@@ -76,6 +76,7 @@ static const char every_kind[] = "cluster = alpha\n"
                                  "[report]\n"
                                  "summary = full\n"
                                  "record = deferred\n"
+                                 "record_mpi = yes\n"
                                  "record_program = /opt/jobio-record\n"
                                  "[stacks]\n"
                                  "sample = asked\n"
@@ -123,6 +124,7 @@ static void assert_every_kind(const struct settings *settings)
     assert_int_equal(settings->keep_bytes, 1 << 30);
     assert_int_equal(settings->summary, SUMMARY_FULL);
     assert_int_equal(settings->record, RECORD_DEFERRED);
+    assert_true(settings->record_mpi);
     assert_string_equal(settings->record_program, "/opt/jobio-record");
     assert_int_equal(settings->mpi_count, MPI_COUNT_YES);
     assert_int_equal(settings->stacks.sample, STACKS_SAMPLE_ASKED);
