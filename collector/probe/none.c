@@ -115,6 +115,12 @@ int probe_drop(struct probe *probe, uint64_t cgroup_id, int cgroup_version, stru
     return 0;
 }
 
+void probe_began_late(struct probe *probe, uint32_t step)
+{
+    (void)probe;
+    (void)step;
+}
+
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 {
     (void)probe;

@@ -419,6 +419,12 @@ int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgrou
     return 0;
 }
 
+void probe_began_late(struct probe *probe, uint32_t step)
+{
+    if (!probe->blind)
+        rpc_began_late(probe, step);
+}
+
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version)
 {
     uint64_t key = step_key(cgroup_id, cgroup_version);

@@ -135,6 +135,8 @@ bool probe_is_adopted(const struct probe *probe);
  * Stores the step number in *ret; `ret` may be NULL. -ENOSPC: too many steps. */
 int probe_add(struct probe *probe, uint64_t cgroup_id, unsigned level, int cgroup_version,
               uint32_t *ret, struct error *error);
+/* The step had run before it was added: its requests to NFS servers are incomplete. */
+void probe_began_late(struct probe *probe, uint32_t step);
 /* Returns true if the cgroup is in the maps, or if there are no maps. */
 bool probe_has(struct probe *probe, uint64_t cgroup_id, int cgroup_version);
 /* Stop counting and delete the step's counters. Call it after they are stored. */

@@ -389,6 +389,7 @@ void rpc_unpin(const struct probe *probe);
 void rpc_close(struct probe *probe);
 /* A step that is about to start: its requests are counted from now on. */
 void rpc_start(struct probe *probe, uint32_t step);
+void rpc_began_late(struct probe *probe, uint32_t step); /* see probe_began_late() */
 void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n);
 /* Returns the map with the counters of steps; NULL: nothing is counted. */
 const struct bpf_map *rpc_counters(const struct probe *probe);

@@ -170,7 +170,7 @@ int rpc_hooks_adopt(struct rpc_probe *rpc, const struct probe *probe, struct err
     r = pins_adopt(rpc->skel->obj, probe->directory, RPC_PINS, error);
     if (r <= 0)
         rpc_hooks_close(rpc);
-    rpc->pinned = rpc->adopted = r > 0;
+    rpc->pinned = r > 0;
     return r;
 }
 

@@ -40,9 +40,8 @@ struct rpc_probe {
     struct rpc_bpf *skel;
     struct bpf_link *links[RPC_LINKS];
     size_t n_links;
-    bool pinned;  /* a later process takes them over */
-    bool adopted; /* an earlier process has attached the programs */
-    void *steps;  /* tsearch tree of struct rpc_step, by step */
+    bool pinned; /* a later process takes them over */
+    void *steps; /* tsearch tree of struct rpc_step, by step */
     /* At this reading: */
     struct rpc_elements shared;
     struct rpc_client *clients;

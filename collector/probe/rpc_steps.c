@@ -118,8 +118,8 @@ static void save(const struct probe *probe, const struct rpc_step *step)
         (void)map_put(probe, skel->maps.rpc_steps, &step->step, &record, BPF_ANY);
 }
 
-/* The counters of adopted programs may be older than a step that is late: what kernel threads did
- * before now is not the step's. */
+/* The programs may be older than a step that is late: what kernel threads did before now is not the
+ * step's. */
 struct rpc_step *rpc_steps_add(const struct probe *probe, uint32_t number, bool late)
 {
     struct rpc_probe *rpc = probe->rpc;
@@ -129,7 +129,7 @@ struct rpc_step *rpc_steps_add(const struct probe *probe, uint32_t number, bool 
         return NULL;
     step->lost = rpc_lost(rpc);
     step->late = late;
-    if ((!late || rpc->adopted) && rpc_read_shared(probe, &step->before, NULL) < 0)
+    if (rpc_read_shared(probe, &step->before, NULL) < 0)
         step->late = true;
     if (rpc->pinned)
         save(probe, step);
@@ -158,6 +158,17 @@ void rpc_start(struct probe *probe, uint32_t step)
         return;
     rpc_steps_forget(probe->rpc, step);
     (void)rpc_steps_add(probe, step, false); /* without memory, it is found to be late */
+}
+
+void rpc_began_late(struct probe *probe, uint32_t number)
+{
+    struct rpc_step *step = probe->rpc ? rpc_steps_find(probe->rpc, number) : NULL;
+
+    if (!step)
+        return;
+    step->late = true;
+    if (probe->rpc->pinned)
+        save(probe, step);
 }
 
 void rpc_forget(struct probe *probe, const uint32_t *steps, size_t n)

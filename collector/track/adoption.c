@@ -276,6 +276,8 @@ static int adopt_running(struct adoption *a, struct tag *tag, const struct step_
         r = probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
     if (!gone && r < 0)
         return r;
+    if (!gone && !counted)
+        probe_began_late(tracker->probe, step_number(tag->cgroup_id, tag->version));
     r = step_adopt(tracker, tag, before, counted, &step, error);
     if (!r && gone)
         step_end(step, STEP_VANISHED, 0);

@@ -70,7 +70,10 @@ static int start_counting(struct tracker *tracker, const struct tag *tag, uint32
     r = hierarchy_check(tracker->hierarchy, tag->version, tag->cgroup, tag->cgroup_id, error);
     if (r < 0)
         return r;
-    return probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
+    r = probe_add(tracker->probe, tag->cgroup_id, tag->level, tag->version, NULL, error);
+    if (r == 0 && *untracked)
+        probe_began_late(tracker->probe, *number);
+    return r;
 }
 
 static int follow(struct tracker *tracker, struct tag *tag, uint32_t number,
