@@ -91,6 +91,8 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
         r = probe_create_blind(ret, why.text, error);
     if (r < 0)
         return r;
+    if (!settings->block_count)
+        block_probe_unpin(*ret);
     blind = probe_blind(*ret);
     if (blind) {
         log_error("nothing is counted: %s; jobs run on, and their reports say so, until this is "
@@ -101,8 +103,6 @@ int backend_create(struct probe **ret, const struct backend_options *o, struct e
     (void)probe_hooks(*ret, &hooks, &n);
     log_hooks(hooks, n);
     remove_other_layouts(*ret, o->pin_dir);
-    if (!settings->block_count)
-        block_probe_unpin(*ret);
     return write_probe_file(o, error);
 }
 

@@ -91,12 +91,16 @@ int step_block_read(const struct step *step, struct block_account **ret)
     return r;
 }
 
-void step_block_end(struct step *step)
+void step_block_forget(const struct step *step)
 {
     struct block_probe *block = step->job->tracker->block;
 
     if (block)
         block_probe_remove(block, step->number);
+}
+
+void step_block_end(struct step *step)
+{
     block_account_destroy(step->block_before);
     step->block_before = NULL;
 }

@@ -19,8 +19,10 @@ int step_block_adopt(struct step *step, const struct block_account *before);
 int step_block_vanish(struct step *step);
 /* Read the account so far into *ret, which the caller owns; NULL: not counted. 0 or -ENOMEM. */
 int step_block_read(const struct step *step, struct block_account **ret);
-/* Its last account was read: remove the counters. */
+/* Its last account was read. */
 void step_block_end(struct step *step);
+/* Its account is stored: remove the counters. */
+void step_block_forget(const struct step *step);
 
 /* Every interval: remove the counters of cgroups that are not a step of a job. */
 void steps_block_sweep(struct tracker *tracker);

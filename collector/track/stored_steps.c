@@ -7,6 +7,7 @@
 #include "collector/sample/sampler.h"
 #include "collector/store/writer.h"
 #include "collector/track/job_files.h"
+#include "collector/track/step_block.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 
@@ -84,6 +85,7 @@ static void remove_step(struct step *step)
     char name[TAG_FILE_SIZE];
 
     sampler_forget(tracker->sampler, step->number);
+    step_block_forget(step);
     tag_file_name(name, step->tag.jobid, step->tag.restart, step->tag.het, step->tag.step);
     if (owns_files(step))
         tag_remove_files(tracker->steps_fd, name);
