@@ -42,7 +42,7 @@ struct stack_profile {
 
 /* The stacks of a profile, and the bytes of their texts, at most; the others are summed up. */
 #define STACK_PROFILE_MAX 100
-#define STACK_PROFILE_BYTES (256 * 1024)
+#define STACK_PROFILE_BYTES (64 * 1024)
 
 /* Keep the stacks with the most time of these n, whose texts it takes over: equal ones as one. */
 void stack_profile_fill(struct stack_profile *profile, struct stack *stacks, size_t n);

@@ -349,7 +349,8 @@ int store_find_step(struct store *store, const struct job_key *key, const struct
     return 0;
 }
 
-/* 1: there is no space for the mounts of this job's steps, because its owner has too much of it. */
+/* 1: there is no space for the mounts and stacks of this job's steps, because its owner has too
+ * much of it. */
 static int is_denied_mounts(struct store *store, int64_t job, struct error *error)
 {
     int r = store_is_full(store, error);
@@ -466,7 +467,9 @@ static int stacks_write(struct store *store, const void *arg, struct error *erro
     if (r == 0)
         r = store_step_bytes(store, row.id, &before, error);
     if (r == 0)
-        r = store_replace_stacks(store, row.id, w->stacks, error);
+        r = is_denied_mounts(store, row.job, error);
+    if (r >= 0)
+        r = store_replace_stacks(store, row.id, w->stacks, r > 0, error);
     if (r == 0)
         r = store_step_bytes(store, row.id, &bytes, error);
     return r < 0 ? r : store_change_share(store, row.job, bytes, before, error);

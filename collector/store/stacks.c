@@ -18,13 +18,16 @@ static int counts_put(struct store *store, int64_t step, const struct stack_prof
 }
 
 int store_replace_stacks(struct store *store, int64_t step, const struct stack_profile *p,
-                         struct error *error)
+                         bool summed_up, struct error *error)
 {
     int r = store_run(store, SQL_STACK_PROFILE_DROP, VALUES(U64((uint64_t)step)), error);
+    struct stack_profile counts = *p;
 
+    if (summed_up)
+        counts.other = stack_profile_sum(p);
     if (r == 0)
-        r = counts_put(store, step, p, error);
-    for (size_t i = 0; i < p->n && r == 0; i++)
+        r = counts_put(store, step, &counts, error);
+    for (size_t i = 0; i < p->n && r == 0 && !summed_up; i++)
         r = store_run(store, SQL_STACK_PUT,
                       VALUES(U64((uint64_t)step), U64(i), TEXT(p->stacks[i].text),
                              U64(p->stacks[i].weight.calls), U64(p->stacks[i].weight.time_ns)),

@@ -244,9 +244,9 @@ int store_put_block(struct store *store, int64_t step, const struct block_accoun
 int store_get_block(struct store *store, int64_t step, bool incomplete, bool shared_at_most,
                     struct block_account **ret, struct error *error);
 
-/* Store which code of a step waited, in place of what is stored. */
+/* Store which code of a step waited, in place of what is stored. summed_up: without the stacks. */
 int store_replace_stacks(struct store *store, int64_t step, const struct stack_profile *profile,
-                         struct error *error);
+                         bool summed_up, struct error *error);
 /* Read which code of a step waited; *ret stays NULL if that was not recorded. */
 int store_get_stacks(struct store *store, int64_t step, struct stack_profile **ret,
                      struct error *error);

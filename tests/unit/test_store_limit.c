@@ -306,6 +306,21 @@ static void put_flood(uint32_t uid, uint32_t jobid, uint64_t end_ns, uint32_t st
     job_account_destroy(job);
 }
 
+/* The stacks of the first step of such a job. */
+static void put_stacks(uint32_t jobid)
+{
+    struct job_account *job = job_make(jobid, NOW - HOUR / 4);
+    struct stack stack = {(char *)"app;main", {3, 300}};
+    const struct stack_profile profile = {.stacks = &stack, .n = 1, .other = {1, 50}};
+    struct step_account step;
+    struct error error;
+
+    step_make(&step, 0, job->start_ns, 1);
+    assert_ok(store_put_stacks(opened, &job->key, &step, &profile, &error), error);
+    step_account_clear(&step);
+    job_account_destroy(job);
+}
+
 /* 30 ordinary jobs, which are the oldest of all. */
 static void put_history_of_bob(void)
 {
@@ -451,6 +466,9 @@ static void test_running_flood(void **state)
     assert_int_equal(number("SELECT count(*) FROM step_mount WHERE step_id ="
                             " (SELECT max(id) FROM step)"),
                      5);
+    put_stacks(100);
+    assert_int_equal(number("SELECT count(*) FROM stack"), 0);
+    assert_int_equal(number("SELECT other_calls * 1000 + other_ns FROM stack_profile"), 4350);
     assert_shares();
 }
 
