@@ -424,6 +424,19 @@ struct mm_struct {
     unsigned long start_stack;
 };
 
+typedef struct {
+    __u32 val;
+} kuid_t;
+
+typedef struct {
+    __u32 val;
+} kgid_t;
+
+struct cred {
+    kuid_t uid, suid, euid;
+    kgid_t gid, sgid, egid;
+};
+
 struct task_struct {
     struct thread_info thread_info;
     unsigned int flags;
@@ -438,6 +451,7 @@ struct task_struct {
     struct nsproxy *nsproxy;
     struct css_set *cgroups;
     struct bpf_local_storage *bpf_storage;
+    const struct cred *cred;
 };
 
 /* A libaio call. Its first member is the kiocb or the fsync_iocb. */

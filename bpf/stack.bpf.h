@@ -56,6 +56,18 @@ static __always_inline __u32 stack_copy(struct stack_record *record, __u64 from)
     return size;
 }
 
+/* Returns the user of the thread; -1: of a program that runs with other ids than its caller. */
+static __always_inline __u32 stack_user(struct task_struct *task)
+{
+    const struct cred *cred = BPF_CORE_READ(task, cred);
+    __u32 uid = BPF_CORE_READ(cred, uid.val), gid = BPF_CORE_READ(cred, gid.val);
+
+    return BPF_CORE_READ(cred, euid.val) == uid && BPF_CORE_READ(cred, suid.val) == uid &&
+                   BPF_CORE_READ(cred, egid.val) == gid && BPF_CORE_READ(cred, sgid.val) == gid
+               ? uid
+               : -1;
+}
+
 static __always_inline bool stack_report(__u32 step, __u64 time_ns)
 {
     struct task_struct *task = bpf_get_current_task_btf();
@@ -69,7 +81,7 @@ static __always_inline bool stack_report(__u32 step, __u64 time_ns)
     record->stack_start = BPF_CORE_READ(task, mm, start_stack);
     record->step = step;
     record->pid = bpf_get_current_pid_tgid() >> 32;
-    record->pad = 0;
+    record->uid = stack_user(task);
     bpf_get_current_comm(record->comm, sizeof(record->comm));
     if (bpf_probe_read_kernel(record->registers, sizeof(record->registers), regs))
         record->registers[STACK_RSP] = 0;

@@ -45,8 +45,8 @@ struct stack_record {
     __u64 registers[STACK_REGISTERS];
     __u32 step;
     __u32 pid;
-    __u32 size; /* of the copy */
-    __u32 pad;
+    __u32 size;    /* of the copy */
+    __u32 uid;     /* -1: the thread has privileges that its user does not have */
     char comm[16]; /* of the thread */
     /* A copy of the stack, from the stack pointer rounded down to STACK_CHUNK. */
     __u8 bytes[STACK_CHUNKS * STACK_CHUNK];

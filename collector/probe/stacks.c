@@ -25,6 +25,7 @@ static int on_stack(void *arg, void *data, size_t size)
     stack = (struct probe_stack){
         .step = record->step,
         .pid = record->pid,
+        .uid = record->uid,
         .started = record->started,
         .stack_start = record->stack_start,
         .time_ns = record->time_ns,

@@ -14,10 +14,11 @@ struct probe;
 /* A thread that returned from a long call. The pointers are valid during the callback. */
 struct probe_stack {
     uint32_t step, pid;
-    uint64_t started;     /* of the process; with the next one and pid: the program in memory */
-    uint64_t stack_start; /* of its first thread, as in /proc/PID/stat */
-    uint64_t time_ns;     /* of the call */
-    const char *comm;     /* name of the thread; STACK_COMM bytes, untrusted text */
+    uint32_t uid;     /* of the thread; UINT32_MAX: it has privileges that its user does not have */
+    uint64_t started; /* of the process; with the next one and pid: the program in memory */
+    uint64_t stack_start;      /* of its first thread, as in /proc/PID/stat */
+    uint64_t time_ns;          /* of the call */
+    const char *comm;          /* name of the thread; STACK_COMM bytes, untrusted text */
     const uint64_t *registers; /* of user space: bpf/stack_records.h */
     const uint8_t *bytes;      /* a copy of the memory from the address `from` on */
     uint64_t from;

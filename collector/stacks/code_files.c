@@ -104,6 +104,18 @@ static int open_path(const char *path, const struct code_mapping *mapping)
     return fd >= 0 && is_file(fd, mapping) ? TAKE_FD(fd) : -ENOENT;
 }
 
+/* The program itself, also if it was deleted: the mapping then has the same "(deleted)". */
+static int open_program(uint32_t pid, const struct code_mapping *mapping)
+{
+    char path[32], target[PATH_MAX];
+    ssize_t n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+    n = readlink(path, target, sizeof(target) - 1);
+    target[n < 0 ? 0 : n] = '\0';
+    return strcmp(target, mapping->path) ? -ENOENT : open_path(path, mapping);
+}
+
 /* While the process lives, the kernel opens exactly the mapped file, also if it was deleted, but
  * only for root. Others find it by its path in the process's mount namespace. */
 static int open_mapped(uint32_t pid, const struct code_mapping *mapping)
@@ -120,8 +132,7 @@ static int open_mapped(uint32_t pid, const struct code_mapping *mapping)
     fd = open_path(path, mapping);
     if (fd >= 0)
         return fd;
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
-    fd = open_path(path, mapping);
+    fd = open_program(pid, mapping);
     return fd >= 0 ? fd : open_path(mapping->path, mapping);
 }
 

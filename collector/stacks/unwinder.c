@@ -34,9 +34,9 @@ struct unwinder {
     bool finished; /* close the input when nothing waits */
     STAILQ_HEAD(stacks_waiting, waiting) waiting;
     size_t bytes_waiting;
-    uint64_t sent; /* stacks */
-    char *answer;  /* owned */
-    size_t n;      /* bytes of it */
+    struct stack_weight sent;
+    char *answer; /* owned */
+    size_t n;     /* bytes of it */
 };
 
 /* --- the user --------------------------------------------------------------------------------- */
@@ -76,8 +76,10 @@ static int read_owner(uint32_t pid, struct owner *ret)
     while (getline(&line, &room, in) > 0) {
         ret->has_uid |= parse_ids(line, "Uid:", &ret->uid);
         ret->has_gid |= parse_ids(line, "Gid:", &ret->gid);
-        if (!strncmp(line, "Groups:", strlen("Groups:")))
-            (void)snprintf(ret->groups, sizeof(ret->groups), "%s", line + strlen("Groups:"));
+        if (!strncmp(line, "Groups:", strlen("Groups:")) &&
+            snprintf(ret->groups, sizeof(ret->groups), "%s", line + strlen("Groups:")) >=
+                (int)sizeof(ret->groups))
+            return -E2BIG; /* half of a number is another group */
     }
     return ret->has_uid && ret->has_gid ? 0 : -EPERM;
 }
@@ -171,6 +173,9 @@ int unwinder_start(struct unwinder **ret, uint32_t pid, uid_t uid, struct error 
 
 bool unwinder_destroy(struct unwinder *unwinder)
 {
+    cleanup_close(&unwinder->input);
+    cleanup_close(&unwinder->output);
+    unwinder->input = unwinder->output = -1;
     (void)kill(unwinder->pid, SIGKILL);
     if (waitpid(unwinder->pid, NULL, WNOHANG) == 0)
         return false;
@@ -234,7 +239,7 @@ bool unwinder_send(struct unwinder *unwinder, const struct probe_stack *stack)
     unwind_message_fill(&waiting->message, stack);
     STAILQ_INSERT_TAIL(&unwinder->waiting, waiting, link);
     unwinder->bytes_waiting += size;
-    unwinder->sent++;
+    stack_weight_add(&unwinder->sent, &(struct stack_weight){1, stack->time_ns});
     (void)unwinder_flush(unwinder);
     return true;
 }
@@ -248,8 +253,14 @@ void unwinder_finish(struct unwinder *unwinder)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+static bool is_part(const struct stack_weight *part, const struct stack_weight *of)
+{
+    return part->calls <= of->calls && part->time_ns <= of->time_ns;
+}
+
 static int parse(struct unwinder *unwinder, struct stack_profile *ret, struct error *error)
 {
+    struct stack_weight sum;
     int r;
 
     if (!unwinder->n)
@@ -258,7 +269,9 @@ static int parse(struct unwinder *unwinder, struct stack_profile *ret, struct er
     r = stack_text_parse(unwinder->answer, ret, error);
     if (r < 0)
         return error_prefix(error, r, "the process that unwinds stacks");
-    if (stack_profile_sum(ret).calls <= unwinder->sent)
+    sum = stack_profile_sum(ret);
+    if (is_part(&sum, &unwinder->sent) && is_part(&ret->truncated, &sum) &&
+        is_part(&ret->unread, &sum))
         return 0;
     stack_profile_clear(ret);
     return error_set(error, -EBADMSG, "the process that unwinds stacks has more than it got");

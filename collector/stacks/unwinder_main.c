@@ -40,6 +40,15 @@ static int set_limit(__rlimit_resource_t resource, rlim_t limit)
     return setrlimit(resource, &both) < 0 ? -errno : 0;
 }
 
+/* If the memory of jobiod's cgroup is used up, this process is killed and not jobiod. */
+static void prefer_for_oom(void)
+{
+    _fclose_ FILE *out = fopen("/proc/self/oom_score_adj", "we");
+
+    if (out)
+        (void)fputs("1000", out);
+}
+
 static int limit_resources(void)
 {
     int r = set_limit(RLIMIT_AS, MEMORY_MAX);
@@ -51,6 +60,7 @@ static int limit_resources(void)
     if (r == 0)
         r = set_limit(RLIMIT_FSIZE, 0);
     (void)setpriority(PRIO_PROCESS, 0, NICE);
+    prefer_for_oom();
     return r;
 }
 

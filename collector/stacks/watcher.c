@@ -28,6 +28,7 @@ struct watched {
     uid_t uid;
     struct stack_limits limits;
     struct unwinder *unwinder; /* NULL: there was no stack, or it failed */
+    struct dying *dying;       /* owned; room for the unwinder when it is dropped */
     uint64_t retry_ns;         /* CLOCK_MONOTONIC, like the next one: start none before it */
     bool ended;
     uint64_t late_ns; /* an ended step has no profile by then: its process is ended */
@@ -39,6 +40,7 @@ struct watched {
 /* A process that has yet to end. */
 struct dying {
     LIST_ENTRY(dying) link;
+    uid_t uid;
     struct unwinder *unwinder;
 };
 
@@ -86,18 +88,17 @@ int stack_watcher_create(struct stack_watcher **ret, struct probe *probe,
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* Without memory to remember it, the process stays a zombie. */
 static void drop_unwinder(struct stack_watcher *watcher, struct watched *watched)
 {
-    struct unwinder *unwinder = TAKE_PTR(watched->unwinder);
-    struct dying *dying;
+    struct dying *dying = watched->dying;
 
-    if (!unwinder || unwinder_destroy(unwinder))
+    if (!watched->unwinder)
         return;
-    dying = calloc(1, sizeof(*dying));
-    if (!dying)
+    dying->uid = watched->uid;
+    dying->unwinder = TAKE_PTR(watched->unwinder);
+    if (unwinder_destroy(dying->unwinder))
         return;
-    dying->unwinder = unwinder;
+    watched->dying = NULL;
     LIST_INSERT_HEAD(&watcher->dying, dying, link);
 }
 
@@ -130,11 +131,16 @@ static void start_unwinder(struct stack_watcher *watcher, struct watched *watche
 {
     struct error error;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    int r;
+    int r = 0;
 
     if (now < watched->retry_ns)
         return;
-    r = unwinder_start(&watched->unwinder, pid, watched->uid, &error);
+    if (!watched->dying)
+        watched->dying = calloc(1, sizeof(*watched->dying));
+    if (!watched->dying)
+        r = error_set(&error, -ENOMEM, "no memory for the process that unwinds stacks");
+    if (r == 0)
+        r = unwinder_start(&watched->unwinder, pid, watched->uid, &error);
     if (r == 0 && watch_unwinder(watcher, watched) < 0) {
         drop_unwinder(watcher, watched);
         r = error_set(&error, -ENOMEM, "cannot watch the process that unwinds stacks");
@@ -175,6 +181,7 @@ static void remove_step(struct stack_watcher *watcher, struct watched *watched)
     drop_unwinder(watcher, watched);
     LIST_REMOVE(watched, link);
     watcher->n--;
+    free(watched->dying);
     free(watched);
 }
 
@@ -198,15 +205,21 @@ void stack_watcher_destroy(struct stack_watcher *watcher)
 static int check_limits(const struct stack_watcher *watcher, uid_t uid, struct error *error)
 {
     const struct watched *watched;
-    size_t of_user = 0;
+    const struct dying *dying;
+    size_t n = 0, of_user = 0;
 
     LIST_FOREACH (watched, &watcher->steps, link) {
+        n++;
         of_user += watched->uid == uid;
     }
-    if (watcher->n == STACK_WATCHER_STEPS)
+    LIST_FOREACH (dying, &watcher->dying, link) {
+        n++;
+        of_user += dying->uid == uid;
+    }
+    if (n >= STACK_WATCHER_STEPS)
         return error_set(error, -ENOSPC, "the stacks of %d steps are recorded already",
                          STACK_WATCHER_STEPS);
-    if (of_user == STACK_WATCHER_USER_STEPS)
+    if (of_user >= STACK_WATCHER_USER_STEPS)
         return error_set(error, -ENOSPC, "the stacks of %d steps of the user are recorded already",
                          STACK_WATCHER_USER_STEPS);
     return 0;
@@ -292,7 +305,8 @@ static void on_stack(const struct probe_stack *stack, void *arg)
     struct stack_watcher *watcher = arg;
     struct watched *watched = find(watcher, stack->step);
 
-    if (!watched || watched->ended)
+    /* No user may see the memory of another one, such as that of su(1). */
+    if (!watched || watched->ended || stack->uid != watched->uid)
         return;
     if (!watched->unwinder)
         start_unwinder(watcher, watched, stack->pid);
@@ -365,14 +379,15 @@ int stack_watcher_work(struct stack_watcher *watcher, struct error *error)
 {
     struct epoll_event events[2 * STACK_WATCHER_STEPS + 1];
     int n = watcher ? epoll_wait(watcher->epoll, events, (int)ARRAY_SIZE(events), 0) : 0;
-    int r = 0;
+    int r;
 
     if (!watcher)
         return 0;
     for (int i = 0; i < n; i++)
         on_event(watcher, events[i].data.u64);
-    if (watcher->n)
-        r = probe_stacks(watcher->probe, READ_MAX, on_stack, watcher, error);
+    /* Also without a step, or those of steps that have ended would wake the caller again and again.
+     */
+    r = probe_stacks(watcher->probe, READ_MAX, on_stack, watcher, error);
     end_late(watcher);
     reap(watcher);
     return r < 0 ? r : 0;

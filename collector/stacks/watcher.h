@@ -26,7 +26,7 @@ int stack_watcher_create(struct stack_watcher **ret, struct probe *probe,
 /* Ends all processes, without their profiles. NULL is fine. */
 void stack_watcher_destroy(struct stack_watcher *watcher);
 
-/* Steps that are recorded at once: each may have a process. */
+/* Steps that are recorded at once, and processes of earlier ones that have yet to end. */
 #define STACK_WATCHER_STEPS 64
 #define STACK_WATCHER_USER_STEPS 16 /* of one user */
 /* Record this step of that user. Errors of probe_stacks_start(); -ENOSPC: too many. */

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/probe/stacks.h"
 #include "collector/stacks/watcher.h"
 #include "collector/store/writer.h"
 #include "collector/track/tracker_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
-/* Intervals in which the row of the step is not stored. */
+/* Intervals in which the row of the step is not stored, and profiles that wait for it. */
 #define TRIES 100
+#define WAITING_MAX 256
 
 /* An ended step, on its way to the store. */
 struct stacks_ended {
@@ -73,7 +75,7 @@ static void on_put(int result, const struct error *error, void *arg)
     struct tracker *tracker = ended->tracker;
 
     ended->writing = false;
-    if (result < 0 && ++ended->tries < TRIES)
+    if (result < 0 && ended->tries < TRIES)
         return;
     tracker->stacks_kept += result == 0;
     if (result < 0)
@@ -83,17 +85,24 @@ static void on_put(int result, const struct error *error, void *arg)
 
 static void put(struct stacks_ended *ended)
 {
-    struct writer *writer = ended->tracker->writer;
+    struct tracker *tracker = ended->tracker;
 
-    if (ended->known && !ended->writing && writer)
-        ended->writing = writer_submit(writer, false, run_put, on_put, ended) == 0;
+    if (!ended->known || ended->writing || !tracker->writer)
+        return;
+    ended->tries++;
+    ended->writing = writer_submit(tracker->writer, false, run_put, on_put, ended) == 0;
+    if (ended->writing || ended->tries < TRIES)
+        return;
+    lose(tracker, ended->key.jobid, ended->step.step, "the store has no time for it");
+    remove_ended(ended);
 }
 
 void steps_stacks_save(struct tracker *tracker)
 {
-    struct stacks_ended *ended;
+    struct stacks_ended *ended = LIST_FIRST(&tracker->stacks_ended), *next;
 
-    LIST_FOREACH (ended, &tracker->stacks_ended, link) {
+    for (; ended; ended = next) {
+        next = LIST_NEXT(ended, link);
         put(ended);
     }
 }
@@ -104,9 +113,9 @@ static void on_profile(struct stack_profile *profile, const char *why, void *arg
 
     ended->profile = *profile;
     ended->known = true;
+    /* It is stored at the next interval: the row of the step comes first. */
     if (why)
-        log_failure(ended->tracker, ended->key.jobid, ended->step.step, why);
-    put(ended);
+        lose(ended->tracker, ended->key.jobid, ended->step.step, why);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -135,8 +144,11 @@ void step_stacks_start(struct step *step)
     struct error error;
     int r = 0;
 
-    if (!step->tag.stacks && !tracker->all_stacks)
+    if (!step->tag.stacks && (!tracker->all_stacks || step->tag.step == STEP_EXTERN)) {
+        if (tracker->stacks) /* an earlier jobiod may have recorded it */
+            probe_stacks_end(tracker->probe, step->number);
         return;
+    }
     if (!tracker->stacks)
         r = error_set(&error, -ENOTSUP, "\"sample\" is \"no\" in [stacks] of jobio.conf");
     else if (step->tag.uid == 0) /* the process that unwinds has fewer capabilities */
@@ -145,8 +157,11 @@ void step_stacks_start(struct step *step)
         r = error_set(&error, -ENOSPC, "the job has too many steps");
     else
         r = stack_watcher_start(tracker->stacks, step->number, step->tag.uid, &error);
-    if (r < 0)
-        lose(tracker, step->tag.jobid, step->tag.step, error.text);
+    if (r == 0)
+        return;
+    if (tracker->stacks)
+        probe_stacks_end(tracker->probe, step->number);
+    lose(tracker, step->tag.jobid, step->tag.step, error.text);
 }
 
 static struct stacks_ended *ended_create(const struct step *step)
@@ -167,6 +182,17 @@ static struct stacks_ended *ended_create(const struct step *step)
                : NULL;
 }
 
+static size_t count_ended(const struct tracker *tracker)
+{
+    const struct stacks_ended *ended;
+    size_t n = 0;
+
+    LIST_FOREACH (ended, &tracker->stacks_ended, link) {
+        n++;
+    }
+    return n;
+}
+
 void step_stacks_end(struct step *step)
 {
     struct tracker *tracker = step->job->tracker;
@@ -174,10 +200,10 @@ void step_stacks_end(struct step *step)
 
     if (!stack_watcher_has(tracker->stacks, step->number))
         return;
-    ended = ended_create(step);
+    ended = count_ended(tracker) < WAITING_MAX ? ended_create(step) : NULL;
     if (!ended) {
         stack_watcher_forget(tracker->stacks, step->number);
-        lose(tracker, step->tag.jobid, step->tag.step, "out of memory");
+        lose(tracker, step->tag.jobid, step->tag.step, "too many profiles wait for the store");
         return;
     }
     LIST_INSERT_HEAD(&tracker->stacks_ended, ended, link);

@@ -155,6 +155,18 @@ ended() {
     end 0
 }
 
+@test "the stacks of a program with other privileges than its user are not handed to a process of the user" {
+    install -m 4755 "$BIN/waiter" "$BATS_FILE_TMPDIR/setuid"
+    start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
+    tag 0
+    waiter 0 culprit $READS
+    in_step 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_FILE_TMPDIR/setuid" "$SLOW/0/file" culprit 20
+    end 0
+    adds_up 0
+    jq -e '[.stacks[].thread] | (index("waiter") != null) and index("setuid") == null' "$T/code"
+    jq -e '.not_unwound.calls >= 20' "$T/code"
+}
+
 @test "a process that dies costs the stacks that it had, and they are counted" {
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
     tag 0
