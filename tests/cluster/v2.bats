@@ -380,19 +380,19 @@ both_are_known() {
     unit writer sh -c 'until [ -e /fast/services-go ]; do ls /scratch > /dev/null; sleep 0.2; done
         exec work write:/scratch/service:100:65536 await:/fast/services-end'
     id=$(submit alice -J beside --wrap \
-        'work write:/scratch/beside:1:0 await:/fast/services-go write:/scratch/beside:100:10000')
+        'work write:/scratch/beside:1:0 await:/fast/services-go write:/scratch/beside:100:10000 await:/fast/services-end')
     job_wait "$id" 60 RUNNING
     wait_for 60 both_are_known
     unit top sh -c 'exec jobio top --json --services -i 1s > /fast/top'
     wait_for 60 test -s /fast/top
     touch /fast/services-go
-    job_wait "$id"
     wait_for 60 eval '[ "$(top_sums)" = "$want" ]' || { top_sums; return 1; }
     lines=$(wc -l < /fast/top)
     wait_for 60 eval '[ "$(wc -l < /fast/top)" -gt '$((lines + 1))' ]'
     systemctl stop cluster-top
     same "$want" "$(top_sums)"
     touch /fast/services-end
+    job_wait "$id"
     account "$id" /scratch | grep -x "write 101 1000000 0"
     sed -i /services/d /etc/jobio/jobio.conf
     systemctl restart jobiod

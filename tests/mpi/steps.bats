@@ -312,7 +312,9 @@ says_restarted() {
     start_phases 1 openmpi 5000 500 5000 0 5000 0 100
     run_phase 1
     counts "$T/truth.1"
-    jq -e .mpi.complete "$T/job"
+    # On a busy machine a program of mpirun can end before jobiod has looked at it.
+    jq -c .mpi.incomplete "$T/job"
+    jq -e '[.mpi.incomplete[].cause] - ["programs-not-seen"] == []' "$T/job"
 
     # Calls while jobiod is stopped are lost; all others are counted.
     stop_jobiod
