@@ -24,7 +24,11 @@
 
 /* Memory: libdw reads the tables of all files of a program, and those with debugging information.
  */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_MAX RLIM_INFINITY /* sanitizers reserve the whole address space */
+#else
 #define MEMORY_MAX (512 << 20)
+#endif
 #define FILES_MAX 1024
 /* CPU time for one stack, and for all names: a table may be made to take for ever. */
 #define STACK_S 5
