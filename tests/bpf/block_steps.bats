@@ -27,27 +27,11 @@ start_jobiod() {
     run_jobiod "cluster = c1" "node = n1" "[block]" "count = yes"
 }
 
-# tag STEP: a step without a process would end
-tag() {
-    mkdir -p "$GROUP/step_$1"
-    sleep 3600 3>&- &
-    echo $! > "$GROUP/step_$1/cgroup.procs"
-    tag_step "$1" 65534
-}
-
-is_empty() {
-    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
-}
-
 # end STEP...: as the plugin does it; the job's report is in $T/report
 end() {
-    local step file
+    local step
     for step in "$@"; do
-        file=7.0.4294967294.$step.end
-        xargs kill < "$GROUP/step_$step/cgroup.procs"
-        await is_empty "$step"
-        printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
-        mv "$T/run/$file" "$T/run/steps"
+        end_step "$step"
     done
     await status_is ".steps.running == 0 and .steps.unsaved == 0"
     jobio job 7 --steps --json > "$T/report"
@@ -83,8 +67,8 @@ in_both() {
 @test "the requests of each step are counted, and those of the job are the device's" {
     start_jobiod
     status_is .block.ready
-    tag 0
-    tag 1
+    hold_step 0 65534
+    hold_step 1 65534
     delta in_both > "$T/kernel"
     end 0 1
     cat "$T/kernel"
@@ -120,12 +104,12 @@ over_restarts() {
 
 @test "restarts of jobiod change nothing of the requests of a step" {
     start_jobiod
-    tag 1
+    hold_step 1 65534
     exec 9<> "/dev/$D" # so that the kernel's threads write, whose requests are not of the other step
     dd if=/dev/zero "of=/dev/$D" bs=64k count=50 status=none conv=nocreat,notrunc
     sync
     exec 9<&-
-    tag 0
+    hold_step 0 65534
     delta over_restarts > "$T/kernel"
     end 0 1
     cat "$T/kernel"
@@ -140,13 +124,13 @@ over_restarts() {
 
 @test "after a restart without [block] the requests so far are incomplete, and nothing is counted" {
     start_jobiod
-    tag 0
+    hold_step 0 65534
     write_blocks 0 100
     stop_jobiod
     run_jobiod "cluster = c1" "node = n1"
     await status_is ".steps.running == 1"
     await no_programs
-    tag 1
+    hold_step 1 65534
     write_blocks 0 30
     write_blocks 1 30
     end 0 1

@@ -192,27 +192,11 @@ restart_jobiod() {
     await status_is ".steps.running == $(ls "$T/run/steps" | wc -l)"
 }
 
-# tag STEP: a step without a process would end
-tag() {
-    mkdir -p "$GROUP/step_$1"
-    sleep 3600 3>&- &
-    echo $! > "$GROUP/step_$1/cgroup.procs"
-    tag_step "$1" 0
-}
-
-is_empty() {
-    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
-}
-
 # end STEP...: as the plugin does it; the job's report is in $T/report
 end() {
-    local step file
+    local step
     for step in "$@"; do
-        file=7.0.4294967294.$step.end
-        xargs kill < "$GROUP/step_$step/cgroup.procs"
-        await is_empty "$step"
-        printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
-        mv "$T/run/$file" "$T/run/steps"
+        end_step "$step"
     done
     await status_is ".steps.running == 0 and .steps.unsaved == 0"
     jobio job 7 --steps --json > "$T/report"
@@ -250,7 +234,7 @@ over_restarts() {
     mount_nfs 4.2
     start_jobiod
     keeps_programs || skip "this kernel does not keep kprobes"
-    tag 0
+    hold_step 0 0
     delta over_restarts 0 > "$T/kernel"
     end 0
     step_equals 0
@@ -260,7 +244,7 @@ over_restarts() {
     mount_nfs 4.2
     start_jobiod
     ! keeps_programs || skip "this kernel keeps kprobes"
-    tag 0
+    hold_step 0 0
     in_step 0 chmod 777 /nfs
     restart_jobiod TERM
     in_step 0 chmod 777 /nfs
@@ -273,9 +257,9 @@ over_restarts() {
     mount_nfs 3
     start_jobiod
     keeps_programs || skip "this kernel does not keep kprobes"
-    tag 0
+    hold_step 0 0
     work_in 0 earlier
-    tag 1
+    hold_step 1 0
     delta over_restarts 1 > "$T/kernel"
     end 0 1
     step_equals 1
@@ -288,7 +272,7 @@ over_restarts() {
     mount_nfs 4.2
     start_jobiod
     keeps_programs || skip "this kernel does not keep kprobes"
-    tag 0
+    hold_step 0 0
     delta over_upgrades > "$T/kernel"
     end 0
     step_equals 0
@@ -323,7 +307,7 @@ read_over_restart() {
     mount_nfs 4.2
     start_jobiod
     keeps_programs || skip "this kernel does not keep kprobes"
-    tag 0
+    hold_step 0 0
     in_step 0 python3 -S -E -c '
 import os, sys
 file = os.open("/nfs/file", os.O_RDONLY | os.O_DIRECT)

@@ -62,6 +62,27 @@ tag_step() {
     await status_is ".steps.running == $running"
 }
 
+# hold_step STEP UID LINE...: the same with a process in it, because a step without one would end
+hold_step() {
+    mkdir -p "$GROUP/step_$1"
+    sleep 3600 3>&- &
+    echo $! > "$GROUP/step_$1/cgroup.procs"
+    tag_step "$@"
+}
+
+step_is_empty() {
+    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
+}
+
+# end_step STEP: end its processes, and report its end as the plugin does
+end_step() {
+    local file=7.0.4294967294.$1.end
+    xargs kill < "$GROUP/step_$1/cgroup.procs"
+    await step_is_empty "$1"
+    printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
+    mv "$T/run/$file" "$T/run/steps"
+}
+
 # in_step STEP COMMAND...
 in_step() {
     local group=$GROUP/step_$1

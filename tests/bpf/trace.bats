@@ -25,32 +25,16 @@ start_jobiod() {
     run_jobiod "cluster = c1" "node = n1" "[trace]" "$@"
 }
 
-# tag STEP LINE...: a step without a process would end
+# tag STEP LINE...
 tag() {
-    mkdir -p "$GROUP/step_$1"
-    sleep 3600 3>&- &
-    echo $! > "$GROUP/step_$1/cgroup.procs"
-    tag_step "$1" 65534 "${@:2}"
-}
-
-is_empty() {
-    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
-}
-
-# write_end STEP: as the plugin
-write_end() {
-    local file=7.0.4294967294.$1.end
-    xargs kill < "$GROUP/step_$1/cgroup.procs"
-    await is_empty "$1"
-    printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
-    mv "$T/run/$file" "$T/run/steps"
+    hold_step "$1" 65534 "${@:2}"
 }
 
 # end STEP: also wait for its trace
 end() {
     local kept
     kept=$(jobio status --json | jq .trace.kept)
-    write_end "$1"
+    end_step "$1"
     await status_is ".trace.kept > $kept and .steps.unsaved == 0"
 }
 
@@ -152,7 +136,7 @@ all_are_said() {
     await grep -q 'step 7.0 has no trace: "allow = yes" is not in \[trace\]' "$T/jobiod.log"
     run jobio trace 7 -o -
     [ "$status" = 1 ] && [[ $output == *"does not trace jobs"* ]]
-    write_end 0
+    end_step 0
     await status_is '.steps.running == 0 and .steps.unsaved == 0'
     [ "$(counted 0 | sed -n "s|^$M\twrite\t||p")" = 100 ]
     stop_jobiod
