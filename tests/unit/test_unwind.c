@@ -17,53 +17,24 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "bpf/stack_records.h"
 #include "collector/stacks/known_stacks.h"
 #include "collector/stacks/libdw.h"
 #include "collector/stacks/program.h"
 #include "collector/stacks/symbols.h"
 #include "common/cleanup.h"
-#include "common/proc_stat.h"
 #include "common/text_buffer.h"
+#include "tests/unit/taken_stack.h"
 
 #define FUNCTION __attribute__((noinline, noclone))
 
 /* --- this program ----------------------------------------------------------------------------- */
-
-struct taken {
-    struct probe_stack stack;
-    uint64_t registers[STACK_REGISTERS];
-    uint8_t bytes[STACK_CHUNK * STACK_CHUNKS];
-};
-
-static void fill(struct taken *taken, const ucontext_t *context)
-{
-    static const struct {
-        enum stack_register to;
-        int from;
-    } pairs[] = {
-        {STACK_RBX, REG_RBX}, {STACK_RBP, REG_RBP}, {STACK_R12, REG_R12}, {STACK_R13, REG_R13},
-        {STACK_R14, REG_R14}, {STACK_R15, REG_R15}, {STACK_RIP, REG_RIP}, {STACK_RSP, REG_RSP},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
-        taken->registers[pairs[i].to] = (uint64_t)context->uc_mcontext.gregs[pairs[i].from];
-    taken->registers[STACK_CS] = 0x33;
-    taken->stack.registers = taken->registers;
-    taken->stack.from = taken->registers[STACK_RSP] & -(uint64_t)STACK_CHUNK;
-    taken->stack.bytes = taken->bytes;
-    taken->stack.size = taken->stack.stack_start - taken->stack.from;
-    if (taken->stack.size > sizeof(taken->bytes))
-        taken->stack.size = sizeof(taken->bytes);
-    memcpy(taken->bytes, (const void *)taken->stack.from, taken->stack.size);
-}
 
 FUNCTION static int inner(struct taken *taken)
 {
     ucontext_t context;
 
     assert_int_equal(getcontext(&context), 0);
-    fill(taken, &context);
+    taken_fill(taken, &context);
     return 1;
 }
 
@@ -75,30 +46,6 @@ FUNCTION static int outer(struct taken *taken)
 FUNCTION static int another(struct taken *taken)
 {
     return inner(taken) + 2;
-}
-
-static uint64_t stack_start(void)
-{
-    _fclose_ FILE *in = fopen("/proc/self/stat", "re");
-    char line[1024];
-    uint64_t ret;
-
-    assert_non_null(in);
-    assert_non_null(fgets(line, sizeof(line), in));
-    assert_int_equal(proc_stat_number(line, PROC_STAT_STACK, &ret), 0);
-    return ret;
-}
-
-static struct taken *take(int (*function)(struct taken *))
-{
-    struct taken *taken = calloc(1, sizeof(*taken));
-
-    assert_non_null(taken);
-    taken->stack.pid = (uint32_t)getpid();
-    taken->stack.stack_start = stack_start();
-    taken->stack.comm = "comm\0\0\0\0\0\0\0\0\0\0\0";
-    assert_true(function(taken) > 0);
-    return taken;
 }
 
 /* Returns the names of the functions. */
@@ -124,7 +71,7 @@ static bool starts_with(const char *text, const char *start)
 
 static void test_functions(void **state)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(getpid(), outer);
     struct code_files *files = code_files_create();
     struct program *program = program_create(&taken->stack, files);
     struct program_stack stack;
@@ -135,7 +82,7 @@ static void test_functions(void **state)
     assert_true(program_has(program, &taken->stack));
     program_unwind(program, &taken->stack, &stack);
     names = names_of(&stack, files);
-    if (!starts_with(names, "inner\ttest_unwind;outer\ttest_unwind;take\ttest_unwind;"
+    if (!starts_with(names, "inner\ttest_unwind;outer\ttest_unwind;taken_create\ttest_unwind;"
                             "test_functions\ttest_unwind;"))
         fail_msg("%s", names);
     assert_non_null(strstr(names, ";main\ttest_unwind;"));
@@ -154,7 +101,7 @@ static void test_functions(void **state)
 /* The stack is of a program that the process executed before. */
 static void test_other_program(void **state)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(getpid(), outer);
     struct code_files *files = code_files_create();
     struct program *program;
     struct program_stack stack;
@@ -173,9 +120,9 @@ static void test_other_program(void **state)
 /* The same functions are known, in a caller's frame of any size; others are not. */
 static void test_known(void **state)
 {
-    _free_ struct taken *first = take(outer);
+    _free_ struct taken *first = taken_create(getpid(), outer);
     _free_ struct taken *same = NULL;
-    _free_ struct taken *different = take(another);
+    _free_ struct taken *different = taken_create(getpid(), another);
     struct code_files *files = code_files_create();
     struct program *program = program_create(&first->stack, files);
     struct program_stack stack;
@@ -233,7 +180,7 @@ static char *name_of(struct symbols *symbols, const struct code_place *place)
 /* An address of outer() in its file. */
 static uint64_t address_of_outer(void)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(getpid(), outer);
     struct code_files *files = code_files_create();
     struct program *program = program_create(&taken->stack, files);
     struct program_stack stack;

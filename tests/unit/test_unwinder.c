@@ -18,10 +18,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "bpf/stack_records.h"
 #include "collector/stacks/unwinder.h"
 #include "common/cleanup.h"
-#include "common/proc_stat.h"
+#include "tests/unit/taken_stack.h"
 
 #define FUNCTION __attribute__((noinline, noclone))
 #define OTHER_ID 65534
@@ -33,70 +32,18 @@ static uid_t target_uid;
 
 /* --- a stack of this program ------------------------------------------------------------------ */
 
-struct taken {
-    struct probe_stack stack;
-    uint64_t registers[STACK_REGISTERS];
-    uint8_t bytes[STACK_CHUNK * STACK_CHUNKS];
-};
-
-static void fill(struct taken *taken, const ucontext_t *context)
-{
-    static const struct {
-        enum stack_register to;
-        int from;
-    } pairs[] = {
-        {STACK_RBX, REG_RBX}, {STACK_RBP, REG_RBP}, {STACK_R12, REG_R12}, {STACK_R13, REG_R13},
-        {STACK_R14, REG_R14}, {STACK_R15, REG_R15}, {STACK_RIP, REG_RIP}, {STACK_RSP, REG_RSP},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
-        taken->registers[pairs[i].to] = (uint64_t)context->uc_mcontext.gregs[pairs[i].from];
-    taken->registers[STACK_CS] = 0x33;
-    taken->stack.registers = taken->registers;
-    taken->stack.from = taken->registers[STACK_RSP] & -(uint64_t)STACK_CHUNK;
-    taken->stack.bytes = taken->bytes;
-    taken->stack.size = taken->stack.stack_start - taken->stack.from;
-    if (taken->stack.size > sizeof(taken->bytes))
-        taken->stack.size = sizeof(taken->bytes);
-    memcpy(taken->bytes, (const void *)taken->stack.from, taken->stack.size);
-}
-
 FUNCTION static int inner(struct taken *taken)
 {
     ucontext_t context;
 
     assert_int_equal(getcontext(&context), 0);
-    fill(taken, &context);
+    taken_fill(taken, &context);
     return 1;
 }
 
 FUNCTION static int outer(struct taken *taken)
 {
     return inner(taken) + 1;
-}
-
-static uint64_t stack_start(void)
-{
-    _fclose_ FILE *in = fopen("/proc/self/stat", "re");
-    char line[1024];
-    uint64_t ret;
-
-    assert_non_null(in);
-    assert_non_null(fgets(line, sizeof(line), in));
-    assert_int_equal(proc_stat_number(line, PROC_STAT_STACK, &ret), 0);
-    return ret;
-}
-
-static struct taken *take(int (*function)(struct taken *))
-{
-    struct taken *taken = calloc(1, sizeof(*taken));
-
-    assert_non_null(taken);
-    taken->stack.pid = (uint32_t)target;
-    taken->stack.stack_start = stack_start();
-    taken->stack.comm = "comm\0\0\0\0\0\0\0\0\0\0\0";
-    assert_true(function(taken) > 0);
-    return taken;
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
@@ -187,7 +134,7 @@ static void end(struct unwinder *unwinder)
 
 static void test_answer(void **state)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(target, outer);
     struct unwinder *unwinder = start();
     struct stack_profile profile = {0};
     struct error error;
@@ -222,7 +169,7 @@ static void test_no_stacks(void **state)
 
 static void test_death(void **state)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(target, outer);
     struct unwinder *unwinder = start();
     struct stack_profile profile = {0};
     struct error error;
@@ -240,7 +187,7 @@ static void test_death(void **state)
 /* A stopped process reads nothing: what waits for it is bounded. */
 static void test_stop(void **state)
 {
-    _free_ struct taken *taken = take(outer);
+    _free_ struct taken *taken = taken_create(target, outer);
     struct unwinder *unwinder = start();
     unsigned sent = 0;
 
@@ -295,7 +242,7 @@ static void test_privileges(void **state)
     (void)state;
     if (getuid() != 0)
         skip();
-    taken = take(outer);
+    taken = taken_create(target, outer);
     unwinder = start();
     pid = find_unwinder();
     /* It has read them all when there is room for so many more than the socket has. */
