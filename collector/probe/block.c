@@ -267,6 +267,8 @@ static void save(const struct block_probe *block, const struct block_step *step)
         r = save_device(block, step->step, (uint32_t)i, &step->before.items[i]);
     if (r == 0)
         (void)map_put(block->probe, block->skel->maps.block_steps, &step->step, &record, BPF_ANY);
+    else /* of no use, and others need the room */
+        (void)map_drop_steps(block->probe, block->skel->maps.block_before, &step->step, 1, NULL);
 }
 
 int block_probe_add(struct block_probe *block, uint32_t number, bool late, struct error *error)
@@ -487,6 +489,17 @@ void block_probe_destroy(struct block_probe *block)
     free(block);
 }
 
+/* Returns 1, or 0 if they are not all there; after another failure a later process may succeed. */
+static int adopt_programs(struct block_probe *block, struct error *error)
+{
+    const char *directory = block->probe->directory;
+    int r = pins_programs(directory, BLOCK_PINS, block->program_fds, BLOCK_LINKS);
+
+    if (r == -ENOENT)
+        return pins_remove(directory, BLOCK_PINS, error);
+    return r < 0 ? error_errno(error, r, "cannot take over the programs for block requests") : 1;
+}
+
 /* Take over what an earlier process has pinned. Returns 1, or 0 if there is nothing. */
 static int adopt(struct block_probe *block, struct error *error)
 {
@@ -499,8 +512,8 @@ static int adopt(struct block_probe *block, struct error *error)
     if (!block->skel)
         return error_errno(error, -errno, "cannot open the BPF object for block requests");
     r = pins_adopt(block->skel->obj, directory, BLOCK_PINS, error);
-    if (r > 0 && pins_programs(directory, BLOCK_PINS, block->program_fds, BLOCK_LINKS) < 0)
-        r = pins_remove(directory, BLOCK_PINS, error);
+    if (r > 0)
+        r = adopt_programs(block, error);
     if (r > 0 && load_steps(block, error) < 0)
         return -ENOMEM;
     if (r <= 0)

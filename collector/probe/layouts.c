@@ -88,7 +88,9 @@ static int open_layout(struct probe *probe, const char *directory, struct error 
     if (r < 0)
         return r;
     adopt_links(other);
-    rpc_adopt(other);
+    r = rpc_adopt(other, error);
+    if (r < 0)
+        return r;
     other->ring = ring_buffer__new(bpf_map__fd(other->skel->maps.new_mounts), probe_report_mount,
                                    other, NULL);
     if (!other->ring)

@@ -382,8 +382,8 @@ void uprobe_links_destroy(struct uprobe_links *links); /* detaches; NULL is fine
 struct rpc_counter_value;
 /* Count them if the client's module has been loaded since the last call. */
 void rpc_poll(struct probe *probe);
-/* Read those that the programs of another layout count. */
-void rpc_adopt(struct probe *probe);
+/* Read those that the programs of another layout count, if they do. 0 or -errno. */
+int rpc_adopt(struct probe *probe, struct error *error);
 /* Remove the programs that an earlier process has pinned, because nothing is counted. */
 void rpc_unpin(const struct probe *probe);
 void rpc_close(struct probe *probe);

@@ -43,12 +43,14 @@ static int adopt(struct rpc_probe *rpc, const struct probe *probe, struct error 
     return r < 0 ? r : 1;
 }
 
-void rpc_adopt(struct probe *probe)
+int rpc_adopt(struct probe *probe, struct error *error)
 {
     CLEANUP(rpc_probe_destroyp) struct rpc_probe *rpc = calloc(1, sizeof(*rpc));
+    int r = rpc ? adopt(rpc, probe, error) : error_errno(error, -ENOMEM, "NFS");
 
-    if (rpc && adopt(rpc, probe, NULL) > 0)
+    if (r > 0)
         probe->rpc = TAKE_PTR(rpc);
+    return r < 0 ? r : 0;
 }
 
 void rpc_unpin(const struct probe *probe)

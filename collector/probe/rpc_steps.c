@@ -116,6 +116,8 @@ static void save(const struct probe *probe, const struct rpc_step *step)
     }
     if (r == 0)
         (void)map_put(probe, skel->maps.rpc_steps, &step->step, &record, BPF_ANY);
+    else /* of no use, and others need the room */
+        (void)map_drop_steps(probe, skel->maps.rpc_before, &step->step, 1, NULL);
 }
 
 /* The programs may be older than a step that is late: what kernel threads did before now is not the
