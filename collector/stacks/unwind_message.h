@@ -8,6 +8,9 @@
 #include "bpf/stack_records.h"
 #include "collector/probe/stacks.h"
 
+/* Before the reason why the process answers nothing. */
+#define UNWIND_FAILURE "failure "
+
 struct unwind_message {
     uint64_t started, stack_start, time_ns, from;
     uint64_t registers[STACK_REGISTERS];

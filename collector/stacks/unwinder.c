@@ -258,6 +258,16 @@ static bool is_part(const struct stack_weight *part, const struct stack_weight *
     return part->calls <= of->calls && part->time_ns <= of->time_ns;
 }
 
+/* The text is untrusted. */
+static int report_failure(char *text, struct error *error)
+{
+    text[strcspn(text, "\n")] = '\0';
+    for (char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return error_set(error, -EIO, "the process that unwinds stacks: %.200s", text);
+}
+
 static int parse(struct unwinder *unwinder, struct stack_profile *ret, struct error *error)
 {
     struct stack_weight sum;
@@ -266,6 +276,8 @@ static int parse(struct unwinder *unwinder, struct stack_profile *ret, struct er
     if (!unwinder->n)
         return error_set(error, -EIO, "the process that unwinds stacks was killed");
     unwinder->answer[unwinder->n] = '\0';
+    if (!strncmp(unwinder->answer, UNWIND_FAILURE, strlen(UNWIND_FAILURE)))
+        return report_failure(unwinder->answer + strlen(UNWIND_FAILURE), error);
     r = stack_text_parse(unwinder->answer, ret, error);
     if (r < 0)
         return error_prefix(error, r, "the process that unwinds stacks");

@@ -173,7 +173,7 @@ int unwinder_main(int argc, char **argv)
     if (r == 0)
         r = profiler_create(&profiler, &error);
     if (r < 0) { /* jobiod logs it */
-        (void)fprintf(stdout, "%s\n", error.text);
+        (void)fprintf(stdout, UNWIND_FAILURE "%s\n", error.text);
         return EXIT_FAILURE;
     }
     read_stacks(profiler);

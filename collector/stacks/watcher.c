@@ -30,6 +30,7 @@ struct watched {
     struct unwinder *unwinder; /* NULL: there was no stack, or it failed */
     struct dying *dying;       /* owned; room for the unwinder when it is dropped */
     uint64_t retry_ns;         /* CLOCK_MONOTONIC, like the next one: start none before it */
+    bool refused;              /* there are too many steps: it has no process, and why says so */
     bool ended;
     uint64_t late_ns; /* an ended step has no profile by then: its process is ended */
     struct stack_counts counts;
@@ -133,7 +134,7 @@ static void start_unwinder(struct stack_watcher *watcher, struct watched *watche
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     int r = 0;
 
-    if (now < watched->retry_ns)
+    if (watched->refused || now < watched->retry_ns)
         return;
     if (!watched->dying)
         watched->dying = calloc(1, sizeof(*watched->dying));
@@ -209,8 +210,8 @@ static int check_limits(const struct stack_watcher *watcher, uid_t uid, struct e
     size_t n = 0, of_user = 0;
 
     LIST_FOREACH (watched, &watcher->steps, link) {
-        n++;
-        of_user += watched->uid == uid;
+        n += !watched->refused;
+        of_user += !watched->refused && watched->uid == uid;
     }
     LIST_FOREACH (dying, &watcher->dying, link) {
         n++;
@@ -228,14 +229,12 @@ static int check_limits(const struct stack_watcher *watcher, uid_t uid, struct e
 int stack_watcher_start(struct stack_watcher *watcher, uint32_t step, uid_t uid,
                         struct error *error)
 {
-    struct watched *watched;
-    int r = check_limits(watcher, uid, error);
+    struct watched *watched = calloc(1, sizeof(*watched));
+    int r;
 
-    if (r < 0)
-        return r;
-    watched = calloc(1, sizeof(*watched));
     if (!watched)
         return error_errno(error, -ENOMEM, "stacks");
+    watched->refused = check_limits(watcher, uid, &watched->why) < 0;
     watched->step = step;
     watched->uid = uid;
     watched->limits = watcher->limits;
@@ -359,20 +358,26 @@ static void on_event(struct stack_watcher *watcher, uint64_t event)
         (void)unwinder_flush(watched->unwinder);
 }
 
-static void end_late(struct stack_watcher *watcher)
+/* The ended steps that should have a profile by then. */
+static void end_late(struct stack_watcher *watcher, uint64_t by, const char *why)
 {
     struct watched *watched = LIST_FIRST(&watcher->steps), *next;
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     for (; watched; watched = next) {
         struct stack_profile empty = {0};
 
         next = LIST_NEXT(watched, link);
-        if (!watched->ended || now < watched->late_ns)
+        if (!watched->ended || by < watched->late_ns)
             continue;
-        (void)error_set(&watched->why, -ETIMEDOUT, "the process that unwinds stacks is too slow");
+        (void)error_set(&watched->why, -ETIMEDOUT, "%s", why);
         finish(watcher, watched, &empty);
     }
+}
+
+void stack_watcher_stop(struct stack_watcher *watcher)
+{
+    if (watcher)
+        end_late(watcher, UINT64_MAX, "jobiod ended before the process that unwinds stacks");
 }
 
 int stack_watcher_work(struct stack_watcher *watcher, struct error *error)
@@ -388,7 +393,7 @@ int stack_watcher_work(struct stack_watcher *watcher, struct error *error)
     /* Also without a step, or those of steps that have ended would wake the caller again and again.
      */
     r = probe_stacks(watcher->probe, READ_MAX, on_stack, watcher, error);
-    end_late(watcher);
+    end_late(watcher, clock_ns(CLOCK_MONOTONIC), "the process that unwinds stacks is too slow");
     reap(watcher);
     return r < 0 ? r : 0;
 }

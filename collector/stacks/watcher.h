@@ -26,10 +26,11 @@ int stack_watcher_create(struct stack_watcher **ret, struct probe *probe,
 /* Ends all processes, without their profiles. NULL is fine. */
 void stack_watcher_destroy(struct stack_watcher *watcher);
 
-/* Steps that are recorded at once, and processes of earlier ones that have yet to end. */
+/* Steps that have a process at once, and processes of earlier ones that have yet to end. The calls
+ * of further steps are counted, but their stacks are not unwound. */
 #define STACK_WATCHER_STEPS 64
 #define STACK_WATCHER_USER_STEPS 16 /* of one user */
-/* Record this step of that user. Errors of probe_stacks_start(); -ENOSPC: too many. */
+/* Record this step of that user. Errors of probe_stacks_start(). */
 int stack_watcher_start(struct stack_watcher *watcher, uint32_t step, uid_t uid,
                         struct error *error);
 /* NULL is fine: false, and 0. */
@@ -38,6 +39,8 @@ size_t stack_watcher_steps(const struct stack_watcher *watcher);
 /* The step has ended: `done` is called with `arg`, during this call or later. */
 void stack_watcher_end(struct stack_watcher *watcher, uint32_t step, void *arg);
 
+/* The process ends: call `done` for the ended steps, without their stacks. NULL is fine. */
+void stack_watcher_stop(struct stack_watcher *watcher);
 /* The step has ended, and nobody needs its profile. */
 void stack_watcher_forget(struct stack_watcher *watcher, uint32_t step);
 

@@ -107,6 +107,12 @@ void steps_stacks_save(struct tracker *tracker)
     }
 }
 
+void steps_stacks_stop(struct tracker *tracker)
+{
+    stack_watcher_stop(tracker->stacks);
+    steps_stacks_save(tracker);
+}
+
 static void on_profile(struct stack_profile *profile, const char *why, void *arg)
 {
     struct stacks_ended *ended = arg;

@@ -19,5 +19,8 @@ void step_stacks_start(struct step *step);
 void step_stacks_end(struct step *step);
 /* Every interval: try again what could not be stored. */
 void steps_stacks_save(struct tracker *tracker);
+/* jobiod ends: store the profiles of all ended steps, without the stacks that are not unwound yet.
+ */
+void steps_stacks_stop(struct tracker *tracker);
 
 #endif

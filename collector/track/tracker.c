@@ -145,6 +145,8 @@ int tracker_create(struct tracker **ret, const struct tracker_options *options,
 
 void tracker_attach(struct tracker *tracker, struct writer *writer)
 {
+    if (!writer)
+        steps_stacks_stop(tracker);
     tracker->writer = writer;
     for (size_t i = 0; writer && i < tracker->jobs.n; i++)
         job_save(tracker->jobs.items[i]);

@@ -33,26 +33,16 @@ start_jobiod() {
     run_jobiod "cluster = c1" "node = n1" "[stacks]" "$@"
 }
 
-# tag STEP LINE...: a step without a process would end
+# tag STEP LINE...
 tag() {
-    mkdir -p "$GROUP/step_$1"
-    sleep 3600 3>&- &
-    echo $! > "$GROUP/step_$1/cgroup.procs"
-    tag_step "$1" "${USER_ID:-65534}" "${@:2}"
-}
-
-is_empty() {
-    [ -z "$(cat "$GROUP/step_$1/cgroup.procs")" ]
+    hold_step "$1" "${USER_ID:-65534}" "${@:2}"
 }
 
 # end STEP: also wait for its profile
 end() {
-    local file=7.0.4294967294.$1.end kept
+    local kept
     kept=$(jobio status --json | jq .stacks.kept)
-    xargs kill < "$GROUP/step_$1/cgroup.procs"
-    await is_empty "$1"
-    printf '%s\n' VERSION=1 TYPE=end ENDED_AT="$(date +%s%N)" > "$T/run/$file"
-    mv "$T/run/$file" "$T/run/steps"
+    end_step "$1"
     await status_is ".steps.unsaved == 0 and .stacks.kept > $kept and .stacks.steps == 0"
 }
 
@@ -181,6 +171,37 @@ ended() {
     jobio job 7 --stacks | tr -s ' \n' ' ' | grep 'the process that unwinds them failed or was too slow: '
     grep "its waiting code is incomplete: the process that unwinds stacks was killed" "$T/jobiod.log"
     status_is ".steps.running == 0"
+}
+
+@test "of more steps of a user than are unwound at once the calls are counted" {
+    local step
+    start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
+    for step in {0..16}; do
+        tag "$step"
+    done
+    waiter 16 culprit 5
+    for step in {0..16}; do
+        end_step "$step"
+    done
+    await status_is ".stacks.kept == 17"
+    adds_up 16
+    jq -e '.stacks == [] and .not_unwound.calls == .all.calls and .all.calls >= 5' "$T/code"
+    grep "step 7.16: its waiting code is incomplete: the stacks of 16 steps of the user are recorded already" "$T/jobiod.log"
+}
+
+@test "if jobiod ends before the process that unwinds, the calls are counted without a stack" {
+    start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
+    tag 0
+    waiter 0 culprit 5
+    await unwinder
+    kill -STOP "$(unwinder)"
+    waiter 0 culprit 5
+    end_step 0
+    await status_is ".steps.running == 0 and .steps.unsaved == 0"
+    stop_jobiod
+    start_jobiod "sample = yes"
+    adds_up 0
+    jq -e '.stacks == [] and .not_unwound.calls == .all.calls and .all.calls >= 10' "$T/code"
 }
 
 @test "after a restart of jobiod the calls before it are counted without a stack" {
