@@ -240,6 +240,7 @@ over_restarts() {
     step_equals 0
 }
 
+# bats test_tags=old-kernel
 @test "where programs end with jobiod, the requests of a step that runs at a restart are incomplete" {
     mount_nfs 4.2
     start_jobiod

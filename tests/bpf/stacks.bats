@@ -107,6 +107,7 @@ is_exact() {
     tr -s ' \n' ' ' < "$T/text" | grep -E ' % 20 waiter [a-z_0-9]*sendfile[a-z_0-9]* '
 }
 
+# bats test_tags=closes
 @test "a slow flush at close is a call, also if the file remains open" {
     needs_closes
     local start=$EPOCHREALTIME end
@@ -116,6 +117,7 @@ is_exact() {
     [ "$(time_of ';main;(wait_in;)?flush;[_a-z]*close ')" -le $(((${end/./} - ${start/./}) * 1000)) ]
 }
 
+# bats test_tags=closes
 @test "the time of a slow flush counts once if the close is the last one of the file" {
     needs_closes
     folded --stacks-rate 10000 -- "$BIN/waiter" "$FLUSHED" release 20
@@ -234,6 +236,7 @@ is_exact() {
     [ ! -e "$T/was-run" ]
 }
 
+# bats test_tags=old-kernel
 @test "an older kernel is refused before the command starts" {
     run "$BUILD/jobio" run --stacks -- touch "$T/was-run"
     [ "$status" = 125 ] && [[ $output == *"lacks bpf_task_pt_regs (Linux 5.15)"* ]]
