@@ -362,10 +362,19 @@ says_restarted() {
     says_restarted
 }
 
+# jobiod forgets those that have ended once they take half of the room.
+has_room() {
+    [ "$(bpftool -j map dump name mpi_processes | jq length)" -le 8192 ]
+}
+
 @test "a step can start more processes than there is room for, if they end" {
+    local i
     start_jobiod yes
     tag 0
-    in_step 0 "$D/many" 18000 # MPI_MAX_PROCESSES is 16384
+    for i in 1 2 3; do # MPI_MAX_PROCESSES is 16384
+        in_step 0 "$D/many" 6000
+        await has_room
+    done
     job "$T/running"
     jq -c .mpi.incomplete "$T/running"
     jq -e '.mpi.complete and .mpi.calls.close.calls == 18000' "$T/running"
