@@ -22,6 +22,14 @@ struct {
     __type(value, struct stack_step);
 } stack_steps SEC(".maps");
 
+/* The programs in memory (stack_program) whose stacks user space has been woken for. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1);
+    __type(key, __u64);
+    __type(value, __u8);
+} stack_programs SEC(".maps");
+
 static __always_inline bool stack_is_wanted(__u64 time_ns)
 {
     return features.long_ns && time_ns >= features.long_ns;
@@ -68,11 +76,37 @@ static __always_inline __u32 stack_user(struct task_struct *task)
                : -1;
 }
 
-static __always_inline bool stack_report(__u32 step, __u64 time_ns)
+/* Two programs with the same value are taken for one: the second one is read a little later. */
+static __always_inline __u64 stack_program(const struct stack_record *record)
+{
+    return record->stack_start ^ (__u64)record->pid << 32;
+}
+
+/* Returns whether user space is to be woken. It has to read the files of a new program at once,
+ * because the process may end soon. More stacks of a known one are read together: to wake it costs
+ * several times as much as to take and unwind a known stack. */
+static __always_inline bool stack_is_urgent(struct stack_step *calls, __u64 program)
+{
+    __u64 now = bpf_ktime_get_ns();
+    __u8 known = 1;
+
+    if (bpf_map_lookup_elem(&stack_programs, &program)) {
+        if (now - calls->woken_ns < STACK_WAKE_NS &&
+            bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < JOBIO_STACKS_BYTES / 4)
+            return false;
+    } else {
+        bpf_map_update_elem(&stack_programs, &program, &known, BPF_ANY);
+    }
+    calls->woken_ns = now;
+    return true;
+}
+
+static __always_inline bool stack_report(__u32 step, struct stack_step *calls, __u64 time_ns)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
     struct stack_record *record = bpf_ringbuf_reserve(&stacks, sizeof(*record), 0);
+    bool urgent;
 
     if (!record)
         return false;
@@ -86,7 +120,8 @@ static __always_inline bool stack_report(__u32 step, __u64 time_ns)
     if (bpf_probe_read_kernel(record->registers, sizeof(record->registers), regs))
         record->registers[STACK_RSP] = 0;
     record->size = stack_copy(record, record->registers[STACK_RSP] & -STACK_CHUNK);
-    bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP); /* the process may end soon */
+    urgent = stack_is_urgent(calls, stack_program(record));
+    bpf_ringbuf_submit(record, urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
     return true;
 }
 
@@ -105,7 +140,7 @@ __noinline int stack_take(__u32 step, __u64 time_ns)
     if (!stack_is_due(calls)) {
         __sync_fetch_and_add(&calls->unsampled_calls, 1);
         __sync_fetch_and_add(&calls->unsampled_ns, time_ns);
-    } else if (!stack_report(step, time_ns)) {
+    } else if (!stack_report(step, calls, time_ns)) {
         __sync_fetch_and_add(&calls->lost_calls, 1);
         __sync_fetch_and_add(&calls->lost_ns, time_ns);
     }

@@ -57,11 +57,15 @@ struct stack_step {
     __u64 least_ns;    /* calls from this time on, or from features.long_ns if that is more */
     __u64 interval_ns; /* between two stacks, on average of a second */
     __u64 due_ns;      /* CLOCK_MONOTONIC: no stack before it */
+    __u64 woken_ns;    /* and when user space was woken the last time */
     __u64 calls, time_ns;
     __u64 unsampled_calls, unsampled_ns; /* of these: without a stack because of the interval */
     __u64 lost_calls, lost_ns;           /* because the ring buffer was full */
 };
 
 #define JOBIO_STACKS_BYTES (4 * 1024 * 1024)
+#define JOBIO_STACK_PROGRAMS 4096
+/* How long stacks of a program that user space knows wait in the ring buffer. */
+#define STACK_WAKE_NS 250000000ull
 
 #endif

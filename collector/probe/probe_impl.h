@@ -74,7 +74,9 @@ struct probe {
     void (*new_span)(uint32_t step, const struct span *span, const char *comm, void *arg);
     void *new_span_arg;
     uint32_t spans_left;            /* that this probe_spans() may pass on */
-    struct ring_buffer *stack_ring; /* NULL: no stacks */
+    struct ring_buffer *stack_ring; /* NULL: no stacks, and no next two */
+    int stack_timer;                /* when stacks that do not wake this process are read */
+    int stack_events;               /* epoll descriptor of both */
     void (*new_stack)(const struct probe_stack *stack, void *arg);
     void *new_stack_arg;
     uint32_t stacks_left;  /* that this probe_stacks() may pass on */

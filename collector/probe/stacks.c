@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/probe/stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "bpf/stack_records.h"
 #include "collector/probe/probe_impl.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 
 void stacks_set_sizes(struct jobio_bpf *skel)
 {
     (void)bpf_map__set_max_entries(skel->maps.stacks, JOBIO_STACKS_BYTES);
     (void)bpf_map__set_max_entries(skel->maps.stack_steps, JOBIO_MAX_STEPS);
+    (void)bpf_map__set_max_entries(skel->maps.stack_programs, JOBIO_STACK_PROGRAMS);
 }
 
 static int on_stack(void *arg, void *data, size_t size)
@@ -39,17 +45,46 @@ static int on_stack(void *arg, void *data, size_t size)
     return --probe->stacks_left ? 0 : -EAGAIN;
 }
 
+static int watch(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* The programs do not wake this process for each stack: the timer does for the last ones. */
+static int watch_stacks(struct probe *probe)
+{
+    int r;
+
+    probe->stack_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (probe->stack_timer < 0)
+        return -errno;
+    probe->stack_events = epoll_create1(EPOLL_CLOEXEC);
+    if (probe->stack_events < 0)
+        return -errno;
+    r = watch(probe->stack_events, probe->stack_timer);
+    return r < 0 ? r : watch(probe->stack_events, ring_buffer__epoll_fd(probe->stack_ring));
+}
+
 int stacks_open(struct probe *probe, struct error *error)
 {
+    int r;
+
+    probe->stack_timer = probe->stack_events = -1;
     probe->stack_ring =
         ring_buffer__new(bpf_map__fd(probe->skel->maps.stacks), on_stack, probe, NULL);
-    return probe->stack_ring ? 0
-                             : error_errno(error, -errno, "cannot open the ring buffer of stacks");
+    r = probe->stack_ring ? watch_stacks(probe) : -errno;
+    return r < 0 ? error_errno(error, r, "cannot open the ring buffer of stacks") : 0;
 }
 
 void stacks_close(struct probe *probe)
 {
+    if (!probe->stack_ring)
+        return;
     ring_buffer__free(probe->stack_ring);
+    cleanup_close(&probe->stack_timer);
+    cleanup_close(&probe->stack_events);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -169,20 +204,32 @@ int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_c
 
 int probe_stacks_fd(const struct probe *probe)
 {
-    return probe->stack_ring ? ring_buffer__epoll_fd(probe->stack_ring) : -1;
+    return probe->stack_ring ? probe->stack_events : -1;
+}
+
+/* Look again when those that come meanwhile have waited. */
+static void set_timer(const struct probe *probe)
+{
+    const struct itimerspec once = {.it_value = {.tv_nsec = STACK_WAKE_NS}};
+
+    (void)timerfd_settime(probe->stack_timer, 0, &once, NULL);
 }
 
 int probe_stacks(struct probe *probe, uint32_t max, probe_stack_f each, void *arg,
                  struct error *error)
 {
+    uint64_t ticks;
     int r;
 
     if (!probe->stack_ring)
         return 0;
+    (void)!read(probe->stack_timer, &ticks, sizeof(ticks));
     probe->new_stack = each;
     probe->new_stack_arg = arg;
     probe->stacks_left = max;
     r = ring_buffer__consume(probe->stack_ring);
+    if (probe->stacks_left < max)
+        set_timer(probe);
     if (r == -EAGAIN)
         return 1;
     return r < 0 ? error_errno(error, r, "cannot read the ring buffer of stacks") : 0;

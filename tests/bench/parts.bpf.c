@@ -9,7 +9,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 enum {
     BPF_MAP_TYPE_PERCPU_HASH = 5,
-    BPF_MAP_TYPE_LRU_HASH = 9,
 };
 
 struct key_of_8 {
