@@ -225,6 +225,11 @@ bool unwinder_flush(struct unwinder *unwinder)
     return false;
 }
 
+bool unwinder_waits(const struct unwinder *unwinder)
+{
+    return unwinder->input >= 0 && !STAILQ_EMPTY(&unwinder->waiting);
+}
+
 bool unwinder_send(struct unwinder *unwinder, const struct probe_stack *stack)
 {
     size_t size = unwind_message_size(stack);

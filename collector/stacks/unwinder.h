@@ -23,6 +23,8 @@ int unwinder_start(struct unwinder **ret, uint32_t pid, uid_t uid, struct error 
 bool unwinder_send(struct unwinder *unwinder, const struct probe_stack *stack);
 /* Send what waits; call it when unwinder_input() is writable. Returns whether something is left. */
 bool unwinder_flush(struct unwinder *unwinder);
+/* Returns whether something waits, which unwinder_flush() can send when there is room for it. */
+bool unwinder_waits(const struct unwinder *unwinder);
 int unwinder_input(const struct unwinder *unwinder);
 int unwinder_output(const struct unwinder *unwinder); /* for poll(2) */
 

@@ -28,6 +28,7 @@ struct watched {
     uid_t uid;
     struct stack_limits limits;
     struct unwinder *unwinder; /* NULL: there was no stack, or it failed */
+    bool waits;                /* its input is watched for room */
     struct dying *dying;       /* owned; room for the unwinder when it is dropped */
     uint64_t retry_ns;         /* CLOCK_MONOTONIC, like the next one: start none before it */
     bool refused;              /* there are too many steps: it has no process, and why says so */
@@ -116,15 +117,28 @@ static void reap(struct stack_watcher *watcher)
     }
 }
 
-/* The input is edge-triggered: it is mostly writable. */
+/* The input is edge-triggered: a process could close it, and go on. */
 static int watch_unwinder(const struct stack_watcher *watcher, const struct watched *watched)
 {
-    int r = watch(watcher, unwinder_input(watched->unwinder), EPOLLOUT | EPOLLET,
-                  EVENT_OF(watched->step, 0));
+    int r = watch(watcher, unwinder_input(watched->unwinder), EPOLLET, EVENT_OF(watched->step, 0));
 
     return r < 0 ? r
                  : watch(watcher, unwinder_output(watched->unwinder), EPOLLIN,
                          EVENT_OF(watched->step, 1));
+}
+
+/* Else each stack that the process takes would wake this one. */
+static void watch_input(const struct stack_watcher *watcher, struct watched *watched)
+{
+    bool waits = unwinder_waits(watched->unwinder);
+    struct epoll_event event = {.events = EPOLLET | (waits ? EPOLLOUT : 0),
+                                .data.u64 = EVENT_OF(watched->step, 0)};
+
+    if (waits == watched->waits)
+        return;
+    if (unwinder_input(watched->unwinder) >= 0)
+        (void)epoll_ctl(watcher->epoll, EPOLL_CTL_MOD, unwinder_input(watched->unwinder), &event);
+    watched->waits = waits;
 }
 
 /* The next stack may be of another process, which has not ended or has not another user. */
@@ -142,6 +156,7 @@ static void start_unwinder(struct stack_watcher *watcher, struct watched *watche
         r = error_set(&error, -ENOMEM, "no memory for the process that unwinds stacks");
     if (r == 0)
         r = unwinder_start(&watched->unwinder, pid, watched->uid, &error);
+    watched->waits = false;
     if (r == 0 && watch_unwinder(watcher, watched) < 0) {
         drop_unwinder(watcher, watched);
         r = error_set(&error, -ENOMEM, "cannot watch the process that unwinds stacks");
@@ -309,8 +324,10 @@ static void on_stack(const struct probe_stack *stack, void *arg)
         return;
     if (!watched->unwinder)
         start_unwinder(watcher, watched, stack->pid);
-    if (watched->unwinder)
-        (void)unwinder_send(watched->unwinder, stack); /* what it refuses is not unwound */
+    if (!watched->unwinder)
+        return;
+    (void)unwinder_send(watched->unwinder, stack); /* what it refuses is not unwound */
+    watch_input(watcher, watched);
 }
 
 void stack_watcher_end(struct stack_watcher *watcher, uint32_t step, void *arg)
@@ -324,10 +341,12 @@ void stack_watcher_end(struct stack_watcher *watcher, uint32_t step, void *arg)
     watched->ended = true;
     watched->arg = arg;
     watched->late_ns = clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
-    if (watched->unwinder)
-        unwinder_finish(watched->unwinder);
-    else
+    if (!watched->unwinder) {
         finish(watcher, watched, &empty);
+        return;
+    }
+    unwinder_finish(watched->unwinder);
+    watch_input(watcher, watched);
 }
 
 void stack_watcher_forget(struct stack_watcher *watcher, uint32_t step)
@@ -352,10 +371,13 @@ static void on_event(struct stack_watcher *watcher, uint64_t event)
 
     if (!watched || !watched->unwinder)
         return;
-    if (event & 1)
+    if (event & 1) {
         take(watcher, watched);
-    else if (unwinder_input(watched->unwinder) >= 0)
+        return;
+    }
+    if (unwinder_input(watched->unwinder) >= 0)
         (void)unwinder_flush(watched->unwinder);
+    watch_input(watcher, watched);
 }
 
 /* The ended steps that should have a profile by then. */

@@ -131,6 +131,28 @@ ended() {
     ! unwinder
 }
 
+# wakeups COMMAND...: how often this jobiod waits while it runs
+wakeups() {
+    local before
+    before=$(awk '/^voluntary_ctxt_switches/ { print $2 }' /proc/$jobiod/status)
+    "$@"
+    awk -v before="$before" '/^voluntary_ctxt_switches/ { print $2 - before }' /proc/$jobiod/status
+}
+
+@test "stacks of a program that is known are read together" {
+    local without with
+    start_jobiod "sample = yes" "rate = 10000"
+    tag 0
+    waiter 0 culprit 50
+    without=$(wakeups "$BIN/waiter" "$SLOW/0/file" culprit 250) # 5 s
+    with=$(wakeups waiter 0 culprit 250)
+    echo "$without times without stacks, $with times with 250"
+    ((with - without < 125))
+    end 0
+    adds_up 0
+    jq -e '.not_unwound.calls == 0 and .lost.calls == 0 and .not_sampled.calls == 0' "$T/code"
+}
+
 @test "the process that unwinds has the user's id and no capability" {
     start_jobiod "sample = yes" "rate = 10000"
     tag 0
