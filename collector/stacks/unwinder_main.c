@@ -19,6 +19,7 @@
 #include "collector/stacks/profiler.h"
 #include "collector/stacks/unwind_message.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/numbers.h"
 #include "common/stack_text.h"
 
@@ -138,15 +139,20 @@ static void limit_time(time_t seconds)
     (void)setitimer(ITIMER_PROF, &timer, NULL);
 }
 
+/* What it may not unwind is counted by jobiod, as what is missing in its answer. */
 static void read_stacks(struct profiler *profiler)
 {
     static struct unwind_message message;
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
     ssize_t n;
 
     while ((n = recv(STDIN_FILENO, &message, sizeof(message), 0)) >=
            (ssize_t)offsetof(struct unwind_message, bytes)) {
         const struct probe_stack stack = unwind_message_stack(&message, (size_t)n);
 
+        if (!unwind_may_go_on(clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                              clock_ns(CLOCK_MONOTONIC) - start))
+            continue;
         limit_time(STACK_S);
         profiler_add(profiler, &stack);
     }

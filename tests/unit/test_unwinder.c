@@ -18,6 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "collector/stacks/unwind_message.h"
 #include "collector/stacks/unwinder.h"
 #include "common/cleanup.h"
 #include "tests/unit/taken_stack.h"
@@ -200,6 +201,15 @@ static void test_stop(void **state)
     end(unwinder);
 }
 
+static void test_cpu_time(void **state)
+{
+    (void)state;
+    assert_true(unwind_may_go_on(UNWIND_FREE_NS - 1, 0));
+    assert_false(unwind_may_go_on(UNWIND_FREE_NS, 0));
+    assert_true(unwind_may_go_on(UNWIND_FREE_NS + 2 * NS_PER_S - 1, 100 * NS_PER_S)); /* 2 % */
+    assert_false(unwind_may_go_on(UNWIND_FREE_NS + 2 * NS_PER_S, 100 * NS_PER_S));
+}
+
 /* --- the user --------------------------------------------------------------------------------- */
 
 static void test_other_users(void **state)
@@ -266,9 +276,10 @@ static void test_privileges(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer),      cmocka_unit_test(test_no_stacks),
-        cmocka_unit_test(test_death),       cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_other_users), cmocka_unit_test(test_privileges),
+        cmocka_unit_test(test_answer),     cmocka_unit_test(test_no_stacks),
+        cmocka_unit_test(test_death),      cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_cpu_time),   cmocka_unit_test(test_other_users),
+        cmocka_unit_test(test_privileges),
     };
 
     if (argc > 1 && !strcmp(argv[1], UNWINDER_ARGUMENT))
