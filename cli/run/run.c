@@ -82,6 +82,7 @@ static const char help[] =
  * seconds, and between two checks. */
 #define DETACH_NS (60 * NS_PER_S)
 #define DETACH_CHECK_MS 20
+#define DETACH_SILENT_NS NS_PER_S /* the user is told of a longer wait */
 /* How long to wait for a jobiod that is being restarted when the command ends, and between two
  * requests at most, about. */
 #define RESTART_NS (30 * NS_PER_S)
@@ -147,11 +148,18 @@ static bool is_root(void)
  * requests, which are short, this is rare, and reported. */
 static int wait_for_earlier_runs(const struct run *run, struct error *error)
 {
-    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC), waited_ns = 0;
+    bool told = false;
 
-    while (watch_is_detaching(start_ns) && clock_ns(CLOCK_MONOTONIC) - start_ns < DETACH_NS)
+    while (watch_is_detaching(start_ns) && waited_ns < DETACH_NS) {
         if (child_wait_interrupt(run->child, DETACH_CHECK_MS))
             return error_set(error, -EINTR, "a signal ended the wait for the end of earlier runs");
+        waited_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+        if (!told && waited_ns >= DETACH_SILENT_NS)
+            output_error("run: the kernel detaches the programs of an earlier run: waiting at most "
+                         "60 seconds for it");
+        told |= waited_ns >= DETACH_SILENT_NS;
+    }
     return 0;
 }
 

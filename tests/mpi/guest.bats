@@ -165,8 +165,10 @@ check_program() {
 @test "a command starts after the kernel has detached the programs of the run before" {
     # Meanwhile there is another process of jobio than that of the run, and returns of calls can be hidden.
     jobio run --mpi --output /dev/null -- true
-    jobio run --mpi --output /dev/null -- pgrep -cx jobio | tee "$T/processes"
+    jobio run --mpi --output /dev/null -- pgrep -cx jobio > "$T/processes" 2> "$T/stderr"
+    cat "$T/processes" "$T/stderr"
     [ "$(cat "$T/processes")" = 1 ]
+    grep "the kernel detaches the programs of an earlier run" "$T/stderr"
 }
 
 @test "C: every class of functions is counted exactly" {
