@@ -11,10 +11,12 @@
 
 /* A place in a file: the address of its ELF headers. */
 struct code_place {
-    uint64_t file; /* number; CODE_NO_FILE: memory without a file, and the address is 0 */
-    uint64_t address;
+    uint64_t file;    /* number, or one of the following */
+    uint64_t address; /* in the file */
 };
-#define CODE_NO_FILE UINT64_MAX
+#define CODE_NO_FILE UINT64_MAX /* memory without a file; the address is 0 */
+/* A Python function; the address is the number of its name (perf_map.h). */
+#define CODE_PYTHON (UINT64_MAX - 1)
 
 /* A mapping of a file, a line of /proc/PID/maps. */
 struct code_mapping {

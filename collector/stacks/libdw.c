@@ -38,6 +38,7 @@ int libdw_load(struct error *error)
                              symbols[i].name);
         *(void **)((char *)&libdw + symbols[i].at) = symbol;
     }
+    *(void **)&libdw.dwfl_frame_reg = dlsym(handle, "dwfl_frame_reg");
     if (libdw.elf_version(EV_CURRENT) == EV_NONE)
         return error_set(error, -ENOTSUP, "cannot unwind stacks: libelf is too old");
     return 0;

@@ -23,6 +23,7 @@
 #define LIBDW_MEMBER(name) __typeof__(name) *name;
 extern struct libdw {
     LIBDW_FUNCTIONS(LIBDW_MEMBER)
+    int (*dwfl_frame_reg)(Dwfl_Frame *, unsigned, Dwarf_Word *); /* NULL before elfutils 0.188 */
 } libdw;
 #undef LIBDW_MEMBER
 

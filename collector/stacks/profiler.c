@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/stacks/libdw.h"
+#include "collector/stacks/perf_map.h"
 #include "collector/stacks/program.h"
 #include "collector/stacks/symbols.h"
 #include "common/cleanup.h"
@@ -30,6 +31,7 @@ struct recorded {
 
 struct profiler {
     struct code_files *files;
+    struct perf_maps *maps;
     struct program *programs[MAX_PROGRAMS];
     size_t oldest;                       /* the program that the next one replaces */
     struct recorded *stacks[MAX_STACKS]; /* owned */
@@ -48,9 +50,11 @@ int profiler_create(struct profiler **ret, struct error *error)
 
     if (r < 0)
         return r;
-    if (profiler)
+    if (profiler) {
         profiler->files = code_files_create();
-    if (!profiler || !profiler->files)
+        profiler->maps = perf_maps_create();
+    }
+    if (!profiler || !profiler->files || !profiler->maps)
         return error_errno(error, -ENOMEM, "cannot record stacks");
     *ret = TAKE_PTR(profiler);
     return 0;
@@ -78,6 +82,7 @@ void profiler_destroy(struct profiler *profiler)
     for (size_t i = 0; i < profiler->n; i++)
         recorded_destroy(profiler->stacks[i]);
     code_files_destroy(profiler->files);
+    perf_maps_destroy(profiler->maps);
     free(profiler);
 }
 
@@ -90,7 +95,7 @@ static struct program *find_program(struct profiler *profiler, const struct prob
     for (size_t i = 0; i < MAX_PROGRAMS && profiler->programs[i]; i++)
         if (program_has(profiler->programs[i], stack))
             return profiler->programs[i];
-    made = program_create(stack, profiler->files);
+    made = program_create(stack, profiler->files, profiler->maps);
     if (!made)
         return NULL;
     program_destroy(*oldest);
@@ -196,7 +201,8 @@ static void add(struct stack_weight *to, const struct stack_weight *from)
 
 void profiler_fill(const struct profiler *profiler, struct stack_profile *ret)
 {
-    CLEANUP(symbols_destroyp) struct symbols *symbols = symbols_create(profiler->files);
+    CLEANUP(symbols_destroyp)
+    struct symbols *symbols = symbols_create(profiler->files, profiler->maps);
     struct stack *stacks = calloc(profiler->n + 1, sizeof(*stacks));
     size_t n = 0;
 

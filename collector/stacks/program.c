@@ -16,6 +16,11 @@
 #define MAX_READINGS 100
 /* In the segment of 64-bit code; other code has other registers and tables. */
 #define SEGMENT_64 0x33
+/* The numbers of registers in DWARF. */
+#define DWARF_RBP 6
+#define DWARF_RSP 7
+#define DWARF_RIP 16
+#define DWARF_REGISTERS 17
 
 struct program {
     uint32_t pid;
@@ -25,8 +30,15 @@ struct program {
     unsigned again; /* how often it was read again */
     Dwfl *dwfl;     /* owned; NULL: nothing can be unwound */
     struct known_stacks *known;
+    struct perf_map *map; /* owned */
     /* The stack that is unwound. */
     const struct probe_stack *stack;
+    struct {
+        Dwarf_Word words[DWARF_REGISTERS];
+        bool known[DWARF_REGISTERS];
+        bool in_call; /* the program counter is in a call, not behind it */
+    } from;           /* the registers with which libdw starts */
+    bool stepped;     /* it must start again */
     struct program_stack *to;
     struct stack_read read;
     bool started_here; /* the last function is where the program starts */
@@ -35,11 +47,39 @@ struct program {
 DEFINE_CLEANUP(struct program, program_destroy)
 
 /* The registers of the psABI of x86-64, by their numbers in DWARF. */
-static const enum stack_register dwarf_registers[] = {
+static const enum stack_register dwarf_registers[DWARF_REGISTERS] = {
     STACK_RAX, STACK_RDX, STACK_RCX, STACK_RBX, STACK_RSI, STACK_RDI,
     STACK_RBP, STACK_RSP, STACK_R8,  STACK_R9,  STACK_R10, STACK_R11,
     STACK_R12, STACK_R13, STACK_R14, STACK_R15, STACK_RIP,
 };
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* Returns the text of /proc/PID/NAME, malloc'd; NULL: the process has ended. */
+static char *read_file(uint32_t pid, const char *name)
+{
+    _fclose_ FILE *in = NULL;
+    char path[32], *text = NULL;
+    size_t room = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
+    in = fopen(path, "re");
+    if (in && getdelim(&text, &room, '\0', in) > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Returns false if the process has ended, or executes another program now, whose files would give
+ * wrong names. */
+static bool is_running(const struct program *program)
+{
+    _free_ char *stat = read_file(program->pid, "stat");
+    uint64_t stack_start;
+
+    return stat && proc_stat_number(stat, PROC_STAT_STACK, &stack_start) == 0 &&
+           stack_start == program->stack_start;
+}
 
 /* --- callbacks of libdw ----------------------------------------------------------------------- */
 
@@ -78,11 +118,12 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *ret, void *a
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
     const struct program *program = arg;
-    Dwarf_Word words[ARRAY_SIZE(dwarf_registers)];
 
-    for (size_t i = 0; i < ARRAY_SIZE(dwarf_registers); i++)
-        words[i] = program->stack->registers[dwarf_registers[i]];
-    return libdw.dwfl_thread_state_registers(thread, 0, ARRAY_SIZE(words), words);
+    for (unsigned i = 0; i < DWARF_REGISTERS; i++)
+        if (program->from.known[i] &&
+            !libdw.dwfl_thread_state_registers(thread, (int)i, 1, &program->from.words[i]))
+            return false;
+    return true;
 }
 
 /* The address in its file, which is the same in all processes. */
@@ -141,54 +182,81 @@ static bool is_entry(const struct program *program, Dwarf_Addr counter)
            counter - offset == header.e_entry + bias;
 }
 
+/* An interpreter may start its map at any time. */
+static bool find_python(struct program *program, Dwarf_Addr counter, struct perf_function *ret)
+{
+    if (perf_map_open(program->map, program->pid) && !is_running(program))
+        perf_map_close(program->map);
+    return perf_map_find(program->map, counter, ret);
+}
+
+/* Make libdw start again with the caller of this frame, which is a trampoline of CPython
+ * (Python/asm_trampoline.S) and continues at this offset:
+ *     sub $8,%rsp; call *%rcx; ...
+ *     push %rbp; mov %rsp,%rbp; call *%rcx; ...
+ * or the same after an endbr64. Both have one word below their return address. Only the second one
+ * has a frame pointer to it: that of a caller does not point below the caller's frame. */
+static bool step_over(struct program *program, Dwfl_Frame *frame, uint64_t offset)
+{
+    Dwarf_Word *words = program->from.words, *pointer = &words[DWARF_RSP];
+    bool *known = program->from.known;
+
+    if (!libdw.dwfl_frame_reg || (offset != 6 && offset != 10))
+        return false;
+    for (unsigned i = 0; i < DWARF_REGISTERS; i++)
+        known[i] = libdw.dwfl_frame_reg(frame, i, &words[i]) == 0;
+    if (!known[DWARF_RSP] || !known[DWARF_RBP] ||
+        !read_memory(NULL, *pointer + 8, &words[DWARF_RIP], program) ||
+        (words[DWARF_RBP] == *pointer && !read_memory(NULL, *pointer, &words[DWARF_RBP], program)))
+        return false;
+    *pointer += 16;
+    words[DWARF_RIP]--; /* the call: libdw takes the first function for a running one */
+    known[DWARF_RIP] = program->from.in_call = true;
+    return true;
+}
+
+/* The tables do not describe the frame. */
+static void on_other_frame(struct program *program, Dwfl_Frame *frame, Dwarf_Addr counter,
+                           bool has_called)
+{
+    struct code_place *place = &program->to->places[program->to->n - 1];
+    struct perf_function function;
+
+    if (place->file == CODE_NO_FILE && find_python(program, counter, &function)) {
+        *place = (struct code_place){.file = CODE_PYTHON, .address = function.name};
+        program->stepped = has_called && step_over(program, frame, counter + 1 - function.start);
+    }
+    program->started_here = is_entry(program, counter);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
     struct program *program = arg;
     struct program_stack *to = program->to;
-    bool is_active = false;
+    bool is_active = false, in_call = program->from.in_call;
     Dwarf_Addr counter;
 
     if (to->n == PROGRAM_FRAMES || !libdw.dwfl_frame_pc(frame, &counter, &is_active))
         return DWARF_CB_ABORT;
-    program->read.counters[program->read.n_counters++] = counter;
+    program->from.in_call = false; /* only in the first frame */
+    program->read.counters[program->read.n_counters++] = counter + in_call;
     /* A call may be the last instruction of a function. */
     counter -= is_active ? 0 : 1;
     to->places[to->n++] = find_place(program, counter);
     if (is_described(program, counter))
         return DWARF_CB_OK;
-    program->started_here = is_entry(program, counter);
+    on_other_frame(program, frame, counter, in_call || !is_active);
     return DWARF_CB_ABORT;
 }
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-/* Returns the text of /proc/PID/NAME, malloc'd; NULL: the process has ended. */
-static char *read_file(uint32_t pid, const char *name)
-{
-    _fclose_ FILE *in = NULL;
-    char path[32], *text = NULL;
-    size_t room = 0;
-
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
-    in = fopen(path, "re");
-    if (in && getdelim(&text, &room, '\0', in) > 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
-/* Returns /proc/PID/maps, malloc'd; NULL: the process has ended, or it executes another program
- * now, whose mappings would give wrong names. */
+/* Returns /proc/PID/maps, malloc'd; NULL: the process has ended. */
 static char *read_maps(const struct program *program)
 {
     _free_ char *maps = read_file(program->pid, "maps");
-    _free_ char *stat = read_file(program->pid, "stat"); /* after it */
-    uint64_t stack_start;
 
-    if (!maps || !stat || proc_stat_number(stat, PROC_STAT_STACK, &stack_start) < 0 ||
-        stack_start != program->stack_start)
-        return NULL;
-    return TAKE_PTR(maps);
+    return is_running(program) ? TAKE_PTR(maps) : NULL; /* after it */
 }
 
 /* Returns whether the line is of a file; the path stays in the line. */
@@ -275,7 +343,8 @@ static int open_mappings(struct program *program)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-struct program *program_create(const struct probe_stack *stack, struct code_files *files)
+struct program *program_create(const struct probe_stack *stack, struct code_files *files,
+                               struct perf_maps *maps)
 {
     CLEANUP(program_destroyp) struct program *program = calloc(1, sizeof(*program));
 
@@ -286,8 +355,11 @@ struct program *program_create(const struct probe_stack *stack, struct code_file
     program->stack_start = stack->stack_start;
     program->files = files;
     program->known = known_stacks_create();
-    program->maps = read_maps(program);
-    if (!program->known || (program->maps && open_mappings(program) < 0))
+    program->map = perf_map_create(maps);
+    if (program->map)
+        (void)perf_map_open(program->map, program->pid);
+    program->maps = read_maps(program); /* after it, because it checks the process */
+    if (!program->known || !program->map || (program->maps && open_mappings(program) < 0))
         return NULL;
     return TAKE_PTR(program);
 }
@@ -298,6 +370,7 @@ void program_destroy(struct program *program)
         return;
     close_mappings(program);
     known_stacks_destroy(program->known);
+    perf_map_destroy(program->map);
     free(program->maps);
     free(program);
 }
@@ -334,18 +407,31 @@ static bool has_unknown(const struct program_stack *to)
     return !to->n;
 }
 
+static void start_at(struct program *program, const struct probe_stack *stack)
+{
+    program->stack = stack;
+    for (size_t i = 0; i < DWARF_REGISTERS; i++) {
+        program->from.words[i] = stack->registers[dwarf_registers[i]];
+        program->from.known[i] = true;
+    }
+    program->from.in_call = false;
+}
+
 static void unwind(struct program *program, const struct probe_stack *stack,
                    struct program_stack *ret)
 {
     int r = -1;
 
-    program->stack = stack;
+    start_at(program, stack);
     program->to = ret;
     program->read.n = program->read.n_counters = 0;
     program->started_here = false;
     ret->n = 0;
-    if (program->dwfl && stack->size && stack->registers[STACK_CS] == SEGMENT_64)
-        r = libdw.dwfl_getthread_frames(program->dwfl, (pid_t)program->pid, on_frame, program);
+    do {
+        program->stepped = false;
+        if (program->dwfl && stack->size && stack->registers[STACK_CS] == SEGMENT_64)
+            r = libdw.dwfl_getthread_frames(program->dwfl, (pid_t)program->pid, on_frame, program);
+    } while (program->stepped);
     program->read.complete = r == 0 || program->started_here;
     ret->end = program->read.complete ? STACK_COMPLETE
                : program->maps        ? STACK_TRUNCATED

@@ -8,6 +8,7 @@
 
 #include "collector/probe/stacks.h"
 #include "collector/stacks/code_files.h"
+#include "collector/stacks/perf_map.h"
 
 /* Functions of a stack, at most; the outer ones are left out. */
 #define PROGRAM_FRAMES 128
@@ -27,8 +28,10 @@ struct program_stack {
 
 struct program;
 
-/* Read what the process has mapped. NULL on out-of-memory. libdw_load() must have returned 0. */
-struct program *program_create(const struct probe_stack *stack, struct code_files *files);
+/* Read what the process has mapped. NULL on out-of-memory. libdw_load() must have returned 0; files
+ * and maps must stay. */
+struct program *program_create(const struct probe_stack *stack, struct code_files *files,
+                               struct perf_maps *maps);
 void program_destroy(struct program *program); /* NULL is fine */
 /* Returns whether the stack is of this program. */
 bool program_has(const struct program *program, const struct probe_stack *stack);

@@ -19,11 +19,12 @@ struct table {
 
 struct symbols {
     const struct code_files *files;
+    const struct perf_maps *maps;
     size_t n;
     struct table tables[]; /* by file */
 };
 
-struct symbols *symbols_create(const struct code_files *files)
+struct symbols *symbols_create(const struct code_files *files, const struct perf_maps *maps)
 {
     size_t n = code_files_count(files);
     struct symbols *symbols = calloc(1, sizeof(*symbols) + n * sizeof(*symbols->tables));
@@ -31,6 +32,7 @@ struct symbols *symbols_create(const struct code_files *files)
     if (!symbols)
         return NULL;
     symbols->files = files;
+    symbols->maps = maps;
     symbols->n = n;
     return symbols;
 }
@@ -86,6 +88,16 @@ void symbols_write_text(const char *text, FILE *out)
     write_bytes(text, strlen(text), out);
 }
 
+static void write_python(const struct symbols *symbols, uint64_t number, FILE *out)
+{
+    const char *name = perf_maps_name(symbols->maps, number);
+    size_t n = strcspn(name, "\t");
+
+    write_bytes(name, n, out);
+    (void)fputc('\t', out);
+    symbols_write_text(name + n + 1, out);
+}
+
 void symbols_write(struct symbols *symbols, const struct code_place *place, FILE *out)
 {
     bool known = place->file < symbols->n;
@@ -101,6 +113,8 @@ void symbols_write(struct symbols *symbols, const struct code_place *place, FILE
         (void)fputc('[', out);
         symbols_write_text(code_files_name(symbols->files, place->file), out);
         (void)fprintf(out, "+0x%" PRIx64 "]", place->address);
+    } else if (place->file == CODE_PYTHON) {
+        write_python(symbols, place->address, out);
     } else {
         (void)fputs("[unknown]", out);
     }

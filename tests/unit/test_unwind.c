@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -19,6 +20,7 @@
 
 #include "collector/stacks/known_stacks.h"
 #include "collector/stacks/libdw.h"
+#include "collector/stacks/perf_map.h"
 #include "collector/stacks/program.h"
 #include "collector/stacks/symbols.h"
 #include "common/cleanup.h"
@@ -48,10 +50,12 @@ FUNCTION static int another(struct taken *taken)
     return inner(taken) + 2;
 }
 
+static struct perf_maps *maps;
+
 /* Returns the names of the functions. */
 static char *names_of(const struct program_stack *stack, const struct code_files *files)
 {
-    struct symbols *symbols = symbols_create(files);
+    struct symbols *symbols = symbols_create(files, maps);
     struct text_buffer text;
 
     assert_non_null(symbols);
@@ -73,7 +77,7 @@ static void test_functions(void **state)
 {
     _free_ struct taken *taken = taken_create(getpid(), outer);
     struct code_files *files = code_files_create();
-    struct program *program = program_create(&taken->stack, files);
+    struct program *program = program_create(&taken->stack, files, maps);
     struct program_stack stack;
     _free_ char *names = NULL;
 
@@ -108,7 +112,7 @@ static void test_other_program(void **state)
 
     (void)state;
     taken->stack.stack_start -= 16;
-    program = program_create(&taken->stack, files);
+    program = program_create(&taken->stack, files, maps);
     assert_non_null(program);
     program_unwind(program, &taken->stack, &stack);
     assert_int_equal(stack.n, 0);
@@ -124,7 +128,7 @@ static void test_known(void **state)
     _free_ struct taken *same = NULL;
     _free_ struct taken *different = taken_create(getpid(), another);
     struct code_files *files = code_files_create();
-    struct program *program = program_create(&first->stack, files);
+    struct program *program = program_create(&first->stack, files, maps);
     struct program_stack stack;
 
     (void)state;
@@ -141,6 +145,152 @@ static void test_known(void **state)
     assert_true(program_find(program, &first->stack) < 0);
     program_destroy(program);
     code_files_destroy(files);
+}
+
+/* --- Python ----------------------------------------------------------------------------------- */
+
+/* The two trampolines of CPython, at the start of a page each. */
+#define PAGE 4096
+static const unsigned char trampolines[2][11] = {
+    {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3},
+    {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1, 0x5d, 0xc3},
+};
+static const unsigned char *code;
+
+typedef int (*trampoline_f)(struct taken *, void *, int, int (*)(struct taken *));
+
+static int call(struct taken *taken, int kind)
+{
+    return ((trampoline_f)(uintptr_t)(code + kind * PAGE))(taken, NULL, 0, inner);
+}
+
+FUNCTION static int evaluate_first(struct taken *taken)
+{
+    return call(taken, 0) + 1;
+}
+
+FUNCTION static int evaluate_second(struct taken *taken)
+{
+    return call(taken, 1) + 2;
+}
+
+/* The same as evaluate_first(), but for its address. */
+FUNCTION static int evaluate_third(struct taken *taken)
+{
+    return call(taken, 0) + 3;
+}
+
+static int (*volatile evaluate)(struct taken *);
+
+FUNCTION static int caller(struct taken *taken)
+{
+    return evaluate(taken) + 4;
+}
+
+/* All from the same place. */
+FUNCTION static struct taken *take_evaluated(int (*function)(struct taken *))
+{
+    evaluate = function;
+    return taken_create(getpid(), caller);
+}
+
+static void make_map(char *path)
+{
+    FILE *out;
+
+    (void)snprintf(path, 64, "/tmp/perf-%d.map", getpid());
+    out = fopen(path, "we");
+    assert_non_null(out);
+    (void)fprintf(out, "%" PRIxPTR " b py::first:first.py\n%" PRIxPTR " b py::second:second.py\n",
+                  (uintptr_t)code, (uintptr_t)code + PAGE);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void make_code(void)
+{
+    unsigned char *memory =
+        mmap(NULL, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    memcpy(memory, trampolines[0], sizeof(trampolines[0]));
+    memcpy(memory + PAGE, trampolines[1], sizeof(trampolines[1]));
+    assert_int_equal(mprotect(memory, 2 * (size_t)PAGE, PROT_READ | PROT_EXEC), 0);
+    code = memory;
+}
+
+static void assert_names(struct program *program, const struct taken *taken,
+                         const struct code_files *files, const char *middle)
+{
+    struct program_stack stack;
+    _free_ char *names = NULL;
+    char wanted[200];
+
+    (void)snprintf(wanted, sizeof(wanted),
+                   "inner\ttest_unwind;%s\ttest_unwind;caller\ttest_unwind;"
+                   "taken_create\ttest_unwind;",
+                   middle);
+    program_unwind(program, &taken->stack, &stack);
+    assert_int_equal(stack.end, STACK_COMPLETE);
+    names = names_of(&stack, files);
+    if (!starts_with(names, wanted))
+        fail_msg("%s", names);
+}
+
+static void test_python(void **state)
+{
+    static int (*const functions[])(struct taken *) = {evaluate_first, evaluate_second,
+                                                       evaluate_third};
+    struct code_files *files = code_files_create();
+    struct taken *taken[3];
+    struct program *program;
+    char path[64];
+
+    (void)state;
+    if (!libdw.dwfl_frame_reg)
+        skip();
+    make_code();
+    make_map(path);
+    for (volatile size_t i = 0; i < ARRAY_SIZE(functions); i++)
+        taken[i] = take_evaluated(functions[i]);
+    program = program_create(&taken[0]->stack, files, maps);
+    assert_non_null(program);
+    (void)unlink(path); /* it stays open */
+    assert_names(program, taken[0], files, "first\tfirst.py;evaluate_first");
+    program_remember(program, &taken[0]->stack, 10);
+    assert_int_equal(program_find(program, &taken[0]->stack), 10);
+    assert_true(program_find(program, &taken[1]->stack) < 0);
+    assert_true(program_find(program, &taken[2]->stack) < 0);
+    assert_names(program, taken[1], files, "second\tsecond.py;evaluate_second");
+    assert_names(program, taken[2], files, "first\tfirst.py;evaluate_third");
+    program_destroy(program);
+    code_files_destroy(files);
+    for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+        free(taken[i]);
+}
+
+/* The innermost function is running, and has called nothing. */
+static void test_running_trampoline(void **state)
+{
+    struct code_files *files = code_files_create();
+    _free_ struct taken *taken = NULL;
+    struct program *program;
+    struct program_stack stack;
+    char path[64];
+
+    (void)state;
+    make_code();
+    make_map(path);
+    taken = take_evaluated(evaluate_first);
+    taken->registers[STACK_RIP] = (uint64_t)(uintptr_t)code + 5;
+    program = program_create(&taken->stack, files, maps);
+    assert_non_null(program);
+    program_unwind(program, &taken->stack, &stack);
+    assert_int_equal(stack.n, 1);
+    assert_int_equal(stack.end, STACK_TRUNCATED);
+    assert_int_equal(stack.places[0].file, CODE_PYTHON);
+    program_destroy(program);
+    code_files_destroy(files);
+    (void)unlink(path);
 }
 
 /* --- a file that changes ---------------------------------------------------------------------- */
@@ -182,7 +332,7 @@ static uint64_t address_of_outer(void)
 {
     _free_ struct taken *taken = taken_create(getpid(), outer);
     struct code_files *files = code_files_create();
-    struct program *program = program_create(&taken->stack, files);
+    struct program *program = program_create(&taken->stack, files, maps);
     struct program_stack stack;
 
     assert_non_null(program);
@@ -199,7 +349,7 @@ static void test_changed_file(void **state)
     struct code_files *files = code_files_create();
     char path[] = COPY, wanted[64];
     struct code_place place = copy_self(files, path);
-    struct symbols *symbols = symbols_create(files);
+    struct symbols *symbols = symbols_create(files, maps);
     _free_ char *found = NULL, *changed = NULL, *truncated = NULL;
 
     (void)state;
@@ -344,7 +494,15 @@ static int load(void **state)
     struct error error;
 
     (void)state;
-    return libdw_load(&error);
+    maps = perf_maps_create();
+    return maps ? libdw_load(&error) : -1;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    perf_maps_destroy(maps);
+    return 0;
 }
 
 int main(void)
@@ -353,8 +511,9 @@ int main(void)
         cmocka_unit_test(test_functions),    cmocka_unit_test(test_other_program),
         cmocka_unit_test(test_known),        cmocka_unit_test(test_same_stack),
         cmocka_unit_test(test_truncated),    cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_python),       cmocka_unit_test(test_running_trampoline),
         cmocka_unit_test(test_changed_file), cmocka_unit_test(test_truncated_file),
     };
 
-    return cmocka_run_group_tests(tests, load, NULL);
+    return cmocka_run_group_tests(tests, load, unload);
 }
