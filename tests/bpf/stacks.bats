@@ -142,6 +142,34 @@ is_exact() {
     [ "$(time_of innocent)" = 0 ]
 }
 
+# The interpreter is made up, with both kinds of trampolines of CPython: Debian 12 has Python 3.11, which has none.
+PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<locals>.<lambda>;evaluate;culprit;[a-z_0-9]*pread[a-z_0-9]* '
+
+@test "a Python function is found by the map of the interpreter" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 30
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of "^waiter;_start;.*$PYTHON") 30" ]
+    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 10
+    tr -s ' \n' ' ' < "$T/text" | grep -F ' evaluate (waiter) main.<locals>.<lambda> (<string>) evaluate (waiter) Loader.load (loader/__init__.py) '
+    run grep -E 'stale|truncated' "$T/text" "$T/folded"
+    [ "$status" = 1 ]
+}
+
+@test "a Python function is found in a container" {
+    # Of its own processes and with its own /tmp, so that the map has another number and cannot be reached by its path.
+    # shellcheck disable=SC2016 # the inner shell expands them
+    folded --stacks-rate 10000 -- unshare --pid --fork --mount sh -c 'exec 3< "$1" 4< "$2"; mount -t tmpfs tmpfs /tmp
+        exec /proc/self/fd/3 /proc/self/fd/4 python 20' - "$BIN/waiter" "$SLOW"
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of "^[^;]*;_start;.*$PYTHON") 20" ]
+}
+
+@test "a Python function without a name ends the stack" {
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" unnamed 10
+    is_exact
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;.unknown.;evaluate;culprit;') 10" ]
+}
+
 @test "the stacks of the dynamic linker are complete: they end at its entry point" {
     folded -- env LD_PRELOAD="$SLOW" true # which the linker reads, but does not load
     is_exact

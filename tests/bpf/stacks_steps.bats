@@ -98,6 +98,17 @@ waited() {
         " [0-9.]+ m?s [0-9.]+ % $READS waiter [a-z_0-9]*pread[a-z_0-9]* \(libc\.so\.6\) culprit \(waiter\) (wait_in \(waiter\) )?main \(waiter\) "
 }
 
+@test "a Python function is found in a step of a user" {
+    start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
+    tag 0
+    waiter 0 python $READS
+    end 0
+    adds_up 0
+    echo "Loader.load $(time_of 0 Loader.load), reads $(waited 0)"
+    [ "$(time_of 0 Loader.load)" = "$(waited 0)" ]
+    jq -e '.stacks[0].functions | any(. == {"function": "Loader.load", "file": "loader/__init__.py"})' "$T/code"
+}
+
 @test "only of the jobs that asked, and not of root" {
     start_jobiod "sample = asked" "min = 10ms" "rate = 10000"
     tag 0
