@@ -21,7 +21,8 @@ struct stack_counts {
 
 struct stack {
     /* Owned: thread name and functions from the outermost one on, separated by ';'. A tab and the
-     * file follow a function whose name is known. */
+     * file follow a function whose name is known; a tab and the build id of the file may follow
+     * another one, which starts with '['. */
     char *text;
     struct stack_weight weight;
 };

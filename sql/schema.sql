@@ -276,7 +276,7 @@ CREATE TABLE stack_profile (
     unread_calls INTEGER NOT NULL,      -- of those with a stack: the process had ended before it was read
     unread_ns INTEGER NOT NULL
 );
--- The stacks with the most time, at most 100 a step.
+-- The stacks with the most time, at most 100 a step. A function without a name is [file+0xaddress]<tab>build id.
 CREATE TABLE stack (
     step_id INTEGER NOT NULL REFERENCES stack_profile (step_id) ON DELETE CASCADE,
     number INTEGER NOT NULL,         -- 0: the one with the most time

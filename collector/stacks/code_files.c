@@ -29,6 +29,7 @@ struct code_file {
     char *name; /* owned */
     int fd;     /* owned */
     Elf *elf;   /* owned; NULL: it is not usable */
+    char build_id[2 * LIBDW_BUILD_ID_BYTES + 1];
     off_t size; /* when it was opened, like the next one */
     struct timespec modified;
 };
@@ -161,6 +162,8 @@ int64_t code_files_open(struct code_files *files, uint32_t pid, const struct cod
         file.modified = st.st_mtim;
         file.elf = libdw_open(file.fd);
     }
+    if (file.elf)
+        libdw_build_id(file.elf, file.build_id);
     files->items[files->n] = file;
     return (int64_t)files->n++;
 }
@@ -183,6 +186,11 @@ bool code_files_has_changed(const struct code_files *files, uint64_t number)
 const char *code_files_name(const struct code_files *files, uint64_t file)
 {
     return files->items[file].name;
+}
+
+const char *code_files_build_id(const struct code_files *files, uint64_t file)
+{
+    return files->items[file].build_id;
 }
 
 size_t code_files_count(const struct code_files *files)

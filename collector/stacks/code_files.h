@@ -42,6 +42,8 @@ Elf *code_files_elf(const struct code_files *files, uint64_t file);
 bool code_files_has_changed(const struct code_files *files, uint64_t file);
 /* The last part of its path. */
 const char *code_files_name(const struct code_files *files, uint64_t file);
+/* Its build id when it was opened, in hexadecimal digits; "": it has none. */
+const char *code_files_build_id(const struct code_files *files, uint64_t file);
 size_t code_files_count(const struct code_files *files);
 
 #endif

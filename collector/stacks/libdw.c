@@ -5,6 +5,8 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -12,6 +14,9 @@
 /* Bytes of a section, at most. The code of x86-64 reaches no further. Larger files may be an attack
  * on the memory of this process. */
 #define READ_MAX (UINT64_C(2) << 30)
+
+/* Of a note: they are short. */
+#define NOTE_MAX (64 << 10)
 
 struct libdw libdw;
 
@@ -75,6 +80,28 @@ Elf *libdw_open(int fd)
         elf = NULL;
     }
     return elf;
+}
+
+static bool has_large_note(Elf *elf)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+
+    while ((section = libdw.elf_nextscn(elf, section)))
+        if (libdw.gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
+            header.sh_size > NOTE_MAX)
+            return true;
+    return false;
+}
+
+void libdw_build_id(Elf *elf, char ret[2 * LIBDW_BUILD_ID_BYTES + 1])
+{
+    const void *id = NULL;
+    ssize_t n = has_large_note(elf) ? 0 : libdw.dwelf_elf_gnu_build_id(elf, &id);
+
+    *ret = '\0';
+    for (ssize_t i = 0; i < n && n <= LIBDW_BUILD_ID_BYTES; i++)
+        (void)snprintf(ret + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
 }
 
 /* The addresses of a file, as dwfl_report_elf() computes them. */

@@ -4,6 +4,7 @@
 #ifndef JOBIO_COLLECTOR_STACKS_LIBDW_H
 #define JOBIO_COLLECTOR_STACKS_LIBDW_H
 
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 
 #include "common/error.h"
@@ -18,7 +19,8 @@
                             each(elf_kind) each(elf_getphdrnum) each(elf_nextscn)                  \
                                 each(gelf_getphdr) each(gelf_getshdr) each(gelf_getehdr)           \
                                     each(dwfl_version) each(dwfl_build_id_find_debuginfo)          \
-                                        each(dwfl_offline_section_address)
+                                        each(dwfl_offline_section_address)                         \
+                                            each(dwelf_elf_gnu_build_id)
 
 #define LIBDW_MEMBER(name) __typeof__(name) *name;
 extern struct libdw {
@@ -33,6 +35,10 @@ int libdw_load(struct error *error);
 /* Open an ELF file. It is not mapped, because its owner may truncate it. fd must stay open. NULL:
  * it is not a usable ELF file, or it is too large to be read. Free it with libdw.elf_end(). */
 Elf *libdw_open(int fd);
+
+/* Write its build id in hexadecimal digits; nothing if it has none, or a longer one. */
+#define LIBDW_BUILD_ID_BYTES 32
+void libdw_build_id(Elf *elf, char ret[2 * LIBDW_BUILD_ID_BYTES + 1]);
 
 /* Report a file as a module of a Dwfl, mapped at `start`; 0: where the file says. The Dwfl has a
  * reference to `elf`. NULL: it has no code. */

@@ -110,9 +110,11 @@ void symbols_write(struct symbols *symbols, const struct code_place *place, FILE
         (void)fputc('\t', out);
         symbols_write_text(code_files_name(symbols->files, place->file), out);
     } else if (known) {
+        const char *build_id = code_files_build_id(symbols->files, place->file);
+
         (void)fputc('[', out);
         symbols_write_text(code_files_name(symbols->files, place->file), out);
-        (void)fprintf(out, "+0x%" PRIx64 "]", place->address);
+        (void)fprintf(out, "+0x%" PRIx64 "]%s%s", place->address, *build_id ? "\t" : "", build_id);
     } else if (place->file == CODE_PYTHON) {
         write_python(symbols, place->address, out);
     } else {

@@ -15,8 +15,9 @@ struct symbols;
 struct symbols *symbols_create(const struct code_files *files, const struct perf_maps *maps);
 void symbols_destroy(struct symbols *symbols); /* NULL is fine */
 
-/* Write the name of the function there, a tab and its file; "[FILE+0xADDRESS]" if it has no name,
- * or "[unknown]". What would break a line of folded stacks, or a terminal, is replaced. */
+/* Write the name of the function there, a tab and its file; if it has no name, "[FILE+0xADDRESS]",
+ * a tab and the build id of the file, or without a build id, or "[unknown]". What would break a
+ * line of folded stacks, or a terminal, is replaced. */
 void symbols_write(struct symbols *symbols, const struct code_place *place, FILE *out);
 /* Write untrusted text with the same replacements. */
 void symbols_write_text(const char *text, FILE *out);

@@ -29,19 +29,25 @@ static void put_weight(struct tree *t, struct json_object *to, const struct stac
     tree_put_u64(t, to, "time_ns", weight->time_ns);
 }
 
-/* "NAME" or "NAME<tab>FILE" */
+/* What follows the tab of a function, by the start of its text. */
+static const char *detail_name(const char *text)
+{
+    return *text == '[' ? "build_id" : "file";
+}
+
+/* "NAME", "NAME<tab>FILE" or "[FILE+0xADDRESS]<tab>BUILD_ID" */
 static struct json_object *function(struct tree *t, const char *text, size_t n)
 {
     const char *tab = memchr(text, '\t', n);
     struct json_object *o = tree_object(t);
     size_t name = tab ? (size_t)(tab - text) : n;
-    _free_ char *copy = strndup(text, name), *file = tab ? strndup(tab + 1, n - name - 1) : NULL;
+    _free_ char *copy = strndup(text, name), *detail = tab ? strndup(tab + 1, n - name - 1) : NULL;
 
-    t->failed |= !copy || (tab && !file);
+    t->failed |= !copy || (tab && !detail);
     if (copy)
         tree_put_text(t, o, "function", copy);
-    if (file)
-        tree_put_text(t, o, "file", file);
+    if (detail)
+        tree_put_text(t, o, detail_name(text), detail);
     return o;
 }
 
@@ -104,17 +110,17 @@ static int get_weights(struct json_object *from, struct stack_profile *ret, stru
 /* Write a function as in struct stack. */
 static int write_function(struct json_object *from, FILE *out, struct error *error)
 {
-    _free_ char *name = NULL, *file = NULL;
+    _free_ char *name = NULL, *detail = NULL;
     int r;
 
     if (!json_object_is_type(from, json_type_object))
         return error_set(error, -EBADMSG, "a function is not an object");
     r = json_get_string(from, "function", &name, error);
     if (r == 0)
-        r = json_get_string(from, "file", &file, error);
+        r = json_get_string(from, detail_name(name ? name : ""), &detail, error);
     if (r < 0)
         return r;
-    (void)fprintf(out, ";%s%s%s", name ? name : "", file ? "\t" : "", file ? file : "");
+    (void)fprintf(out, ";%s%s%s", name ? name : "", detail ? "\t" : "", detail ? detail : "");
     return 0;
 }
 

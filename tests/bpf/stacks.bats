@@ -200,6 +200,17 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ ! -s "$T/folded" ]
 }
 
+@test "a function without a name has its address and the build id of its file" {
+    strip -o "$T/stripped" "$BIN/waiter"
+    text --stacks-rate 10000 -- "$T/stripped" "$SLOW" culprit 10
+    local id address start size
+    id=$(readelf -n "$BIN/waiter" | awk '/Build ID:/ { print $3 }')
+    [ ${#id} = 40 ]
+    address=$(grep -A 2 -E '^ .* 10  stripped$' "$T/text" | grep -oP "^ *\[stripped\+\K0x[0-9a-f]+(?=\] \($id\)\$)")
+    read -r start size < <(nm -S "$BIN/waiter" | awk '$4 == "culprit" { print $1, $2 }')
+    ((address > 0x$start && address < 0x$start + 0x$size))
+}
+
 @test "names are found when the process has ended and its program is deleted" {
     # shellcheck disable=SC2016 # the inner shell expands them
     folded --stacks-rate 10000 -- sh -c 'cp "$1" "$2"; "$2" "$3" culprit 30 & wait; rm "$2"' - \

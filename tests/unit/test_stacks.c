@@ -94,7 +94,7 @@ static void test_folded(void **state)
     (void)state;
     assert_non_null(out);
     free(stacks[0].text);
-    stacks[0].text = strdup("app;main\tapp;[app+0x5];f0\tlibc.so.6");
+    stacks[0].text = strdup("app;main\tapp;[app+0x5]\tabcdef;f0\tlibc.so.6");
     stack_profile_fill(&profile, stacks, 1);
     assert_int_equal(report_stacks_folded(&profile, out), 0);
     assert_int_equal(fclose(out), 0);
@@ -130,8 +130,9 @@ static void test_text(void **state)
 
     (void)state;
     free(stacks[12].text);
-    stacks[12].text = strdup("app;a\tlibx.so;b\tapp;c\tapp;d\tapp;[app+0x4f0];f\tapp;g\tlibc.so.6;"
-                             "h\tlibc.so.6;i\tlibc.so.6");
+    stacks[12].text =
+        strdup("app;a\tlibx.so;b\tapp;c\tapp;d\tapp;[app+0x4f0]\tabcdef;f\tapp;g\tlibc.so.6;"
+               "h\tlibc.so.6;i\tlibc.so.6");
     free(stacks[11].text);
     stacks[11].text = strdup("app");
     stack_profile_fill(&profile, stacks, 13);
@@ -144,7 +145,7 @@ static void test_text(void **state)
               "                              h (libc.so.6)\n"
               "                              g (libc.so.6)\n"
               "                              f (app)\n"
-              "                              [app+0x4f0]\n"
+              "                              [app+0x4f0] (abcdef)\n"
               "                              d (app)\n"
               "                              c (app)\n"
               "                              b (app)\n"
@@ -357,7 +358,9 @@ static struct job_account *make_job(void)
     profile.other = (struct stack_weight){2, 1};
     stack_profile_fill(&profile, make(4), 4);
     free(profile.stacks[0].text);
-    profile.stacks[0].text = strdup("a thread;main\tapp;[libc.so.6+0x5];\"read\"\tlibc.so.6");
+    profile.stacks[0].text = strdup("a "
+                                    "thread;main\tapp;[libc.so.6+0x5];[app+0x6]\t0123456789abcdef;["
+                                    "unknown];\"read\"\tlibc.so.6");
     assert_int_equal(stack_profile_add(&job->stacks, &profile), 0);
     stack_profile_clear(&profile);
     return job;
@@ -376,6 +379,11 @@ static void test_json(void **state)
     assert_memory_equal(&read->stacks->counts, &job->stacks->counts, sizeof(job->stacks->counts));
     assert_memory_equal(&read->stacks->failed, &job->stacks->failed, sizeof(job->stacks->failed));
     assert_int_equal(read->stacks->least_ns, 1000);
+    assert_non_null(strstr(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN),
+                           "{\"function\":\"[libc.so.6+0x5]\"},"
+                           "{\"function\":\"[app+0x6]\",\"build_id\":\"0123456789abcdef\"},"
+                           "{\"function\":\"[unknown]\"},"
+                           "{\"function\":\"\\\"read\\\"\",\"file\":\"libc.so.6\"}"));
     json_object_put(document);
     document = report_json(job, 0);
     assert_false(json_object_object_get_ex(document, "waiting_code", &member));
