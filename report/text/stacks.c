@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -10,9 +11,11 @@
 #include "common/units.h"
 #include "report/layout.h"
 
-/* Stacks in the text, and lines of functions of each. */
+/* Stacks in the text, and lines of functions of each. Those of Python are far out, because each has
+ * several functions of the interpreter between it and the next one. */
 #define TOP_STACKS 10
 #define TOP_FUNCTIONS 8
+#define MORE_PYTHON 8
 
 /* The column of the thread; its functions follow two columns later. */
 #define THREAD_COLUMN 28
@@ -81,24 +84,43 @@ static void write_function(FILE *out, const char *text, int n)
     (void)fputc('\n', out);
 }
 
-/* Write the functions, the innermost one first. */
+static bool is_python(const char *text, const char *end)
+{
+    const char *tab = memchr(text, '\t', (size_t)(end - text));
+
+    return tab && end - tab > 3 && !strncmp(end - 3, ".py", 3);
+}
+
+static void write_gap(FILE *out, bool gap)
+{
+    if (gap)
+        (void)fprintf(out, "%*s...\n", THREAD_COLUMN + 2, "");
+}
+
+/* Write the functions, the innermost one first: behind the first gap, only those of Python. */
 static void write_functions(FILE *out, const char *text)
 {
     const char *first = strchr(text, ';'), *end = text + strlen(text);
+    bool gap = false;
+    int n = 0;
 
-    for (int i = 0; first && end > first; i++) {
+    while (first && end > first) {
         const char *from = end;
 
-        if (i == TOP_FUNCTIONS) {
-            (void)fprintf(out, "%*s...\n", THREAD_COLUMN + 2, "");
-            return;
-        }
         do
             from--;
         while (*from != ';');
-        write_function(out, from + 1, (int)(end - from - 1));
+        if (n < TOP_FUNCTIONS || (n < TOP_FUNCTIONS + MORE_PYTHON && is_python(from + 1, end))) {
+            write_gap(out, gap && n == TOP_FUNCTIONS);
+            write_function(out, from + 1, (int)(end - from - 1));
+            gap = false;
+            n++;
+        } else {
+            gap = true;
+        }
         end = from;
     }
+    write_gap(out, gap);
 }
 
 static void write_stack(FILE *out, const struct stack_weight *weight, uint64_t total_ns,

@@ -11,6 +11,7 @@
 #include "common/stack.h"
 #include "common/stack_text.h"
 #include "common/text.h"
+#include "common/text_buffer.h"
 #include "report/json/json.h"
 #include "report/text/stacks.h"
 
@@ -190,6 +191,46 @@ static void test_empty(void **state)
 
     (void)state;
     assert_string_equal(text, "\nwaiting code: 0 calls of at least 1.0 ms took 0 ns\n");
+}
+
+/* Functions of Python are shown behind eight others, but not without end. */
+static void test_text_of_python(void **state)
+{
+    struct stack_profile profile = {.counts = {.all = {1, 1000000}}};
+    struct stack *stacks = make(1);
+    struct text_buffer buffer;
+    _free_ char *text = NULL;
+
+    (void)state;
+    free(stacks[0].text);
+    assert_non_null(text_buffer_open(&buffer));
+    (void)fputs("python3;_start", buffer.out);
+    for (int i = 11; i > 0; i--)
+        (void)fprintf(buffer.out, ";f%d\tmain.py;evaluate;call\tcopy", i);
+    (void)fputs(";a;.py;b\t.py;c\tx.pyc;read\tlibc", buffer.out);
+    stacks[0].text = text_buffer_take(&buffer);
+    stack_profile_fill(&profile, stacks, 1);
+    text = report_stacks_text(&profile);
+    assert_string_equal(strstr(text, "python3"), "python3\n"
+                                                 "                              read (libc)\n"
+                                                 "                              c (x.pyc)\n"
+                                                 "                              b (.py)\n"
+                                                 "                              .py\n"
+                                                 "                              a\n"
+                                                 "                              call (copy)\n"
+                                                 "                              evaluate\n"
+                                                 "                              f1 (main.py)\n"
+                                                 "                              ...\n"
+                                                 "                              f2 (main.py)\n"
+                                                 "                              f3 (main.py)\n"
+                                                 "                              f4 (main.py)\n"
+                                                 "                              f5 (main.py)\n"
+                                                 "                              f6 (main.py)\n"
+                                                 "                              f7 (main.py)\n"
+                                                 "                              f8 (main.py)\n"
+                                                 "                              f9 (main.py)\n"
+                                                 "                              ...\n");
+    stack_profile_clear(&profile);
 }
 
 /* --- sums and texts --------------------------------------------------------------------------- */
@@ -440,7 +481,8 @@ int main(void)
         cmocka_unit_test(test_bad_json),   cmocka_unit_test(test_job_without),
         cmocka_unit_test(test_other),      cmocka_unit_test(test_equal),
         cmocka_unit_test(test_folded),     cmocka_unit_test(test_folded_error),
-        cmocka_unit_test(test_text),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_text_of_python),
+        cmocka_unit_test(test_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
