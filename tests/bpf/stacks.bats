@@ -149,7 +149,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 30
     is_exact
     [ "$(spans read "$T/slow/0")" = "$(time_of "^waiter;_start;.*$PYTHON") 30" ]
-    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 10
+    text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 30
     tr -s ' \n' ' ' < "$T/text" | grep -F ' evaluate (waiter) main.<locals>.<lambda> (<string>) evaluate (waiter) Loader.load (loader/__init__.py) '
     run grep -E 'stale|truncated' "$T/text" "$T/folded"
     [ "$status" = 1 ]
@@ -159,15 +159,15 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     # Of its own processes and with its own /tmp, so that the map has another number and cannot be reached by its path.
     # shellcheck disable=SC2016 # the inner shell expands them
     folded --stacks-rate 10000 -- unshare --pid --fork --mount sh -c 'exec 3< "$1" 4< "$2"; mount -t tmpfs tmpfs /tmp
-        exec /proc/self/fd/3 /proc/self/fd/4 python 20' - "$BIN/waiter" "$SLOW"
+        exec /proc/self/fd/3 /proc/self/fd/4 python 30' - "$BIN/waiter" "$SLOW"
     is_exact
-    [ "$(spans read "$T/slow/0")" = "$(time_of "^[^;]*;_start;.*$PYTHON") 20" ]
+    [ "$(spans read "$T/slow/0")" = "$(time_of "^[^;]*;_start;.*$PYTHON") 30" ]
 }
 
 @test "a Python function without a name ends the stack" {
-    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" unnamed 10
+    folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" unnamed 30
     is_exact
-    [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;.unknown.;evaluate;culprit;') 10" ]
+    [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;.unknown.;evaluate;culprit;') 30" ]
 }
 
 @test "the stacks of the dynamic linker are complete: they end at its entry point" {
@@ -202,11 +202,11 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
 
 @test "a function without a name has its address and the build id of its file" {
     strip -o "$T/stripped" "$BIN/waiter"
-    text --stacks-rate 10000 -- "$T/stripped" "$SLOW" culprit 10
+    text --stacks-rate 10000 -- "$T/stripped" "$SLOW" culprit 30
     local id address start size
     id=$(readelf -n "$BIN/waiter" | awk '/Build ID:/ { print $3 }')
     [ ${#id} = 40 ]
-    address=$(grep -A 2 -E '^ .* 10  stripped$' "$T/text" | grep -oP "^ *\[stripped\+\K0x[0-9a-f]+(?=\] \($id\)\$)")
+    address=$(grep -A 2 -E '^ .* 30  stripped$' "$T/text" | grep -oP "^ *\[stripped\+\K0x[0-9a-f]+(?=\] \($id\)\$)")
     read -r start size < <(nm -S "$BIN/waiter" | awk '$4 == "culprit" { print $1, $2 }')
     ((address > 0x$start && address < 0x$start + 0x$size))
 }
