@@ -22,7 +22,7 @@ struct {
     __type(value, struct stack_step);
 } stack_steps SEC(".maps");
 
-/* The programs in memory (stack_program) whose stacks user space has been woken for. */
+/* How many stacks of a program in memory (stack_program) were taken, up to STACK_FIRST. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 1);
@@ -82,21 +82,27 @@ static __always_inline __u64 stack_program(const struct stack_record *record)
     return record->stack_start ^ (__u64)record->pid << 32;
 }
 
-/* Returns whether user space is to be woken. It has to read the files of a new program at once,
- * because the process may end soon. More stacks of a known one are read together: to wake it costs
- * several times as much as to take and unwind a known stack. */
+/* Returns whether this is one of the first stacks of the program. */
+static __always_inline bool stack_is_first(__u64 program)
+{
+    __u8 *taken = bpf_map_lookup_elem(&stack_programs, &program), one = 1;
+
+    if (taken)
+        return *taken < STACK_FIRST && (*taken)++ < STACK_FIRST;
+    bpf_map_update_elem(&stack_programs, &program, &one, BPF_ANY);
+    return true;
+}
+
+/* Returns whether user space is to be woken. It has to read the mappings of a program at once,
+ * which grow while its libraries are loaded, because the process may end soon. Later stacks are
+ * read together: to wake it costs several times as much as to take and unwind a known stack. */
 static __always_inline bool stack_is_urgent(struct stack_step *calls, __u64 program)
 {
     __u64 now = bpf_ktime_get_ns();
-    __u8 known = 1;
 
-    if (bpf_map_lookup_elem(&stack_programs, &program)) {
-        if (now - calls->woken_ns < STACK_WAKE_NS &&
-            bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < JOBIO_STACKS_BYTES / 4)
-            return false;
-    } else {
-        bpf_map_update_elem(&stack_programs, &program, &known, BPF_ANY);
-    }
+    if (!stack_is_first(program) && now - calls->woken_ns < STACK_WAKE_NS &&
+        bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < JOBIO_STACKS_BYTES / 4)
+        return false;
     calls->woken_ns = now;
     return true;
 }

@@ -65,7 +65,8 @@ struct stack_step {
 
 #define JOBIO_STACKS_BYTES (4 * 1024 * 1024)
 #define JOBIO_STACK_PROGRAMS 4096
-/* How long stacks of a program that user space knows wait in the ring buffer. */
+/* Stacks of a program that are read at once, and how long the later ones may wait. */
+#define STACK_FIRST 32
 #define STACK_WAKE_NS 250000000ull
 
 #endif
