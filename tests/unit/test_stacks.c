@@ -14,6 +14,7 @@
 #include "common/text_buffer.h"
 #include "report/json/json.h"
 #include "report/text/stacks.h"
+#include "tests/unit/json_max.h"
 
 /* `n` stacks of 1 to n ms, the shortest first, which take over a text each. */
 static struct stack *make(size_t n)
@@ -395,7 +396,7 @@ static struct job_account *make_job(void)
     assert_non_null(job);
     profile.truncated = (struct stack_weight){3, 4};
     profile.unread = (struct stack_weight){5, 6};
-    profile.counts = (struct stack_counts){{20, 30}, {7, 8}, {9, UINT64_MAX}};
+    profile.counts = (struct stack_counts){{20, 30}, {7, 8}, {9, JSON_MAX}};
     profile.other = (struct stack_weight){2, 1};
     stack_profile_fill(&profile, make(4), 4);
     free(profile.stacks[0].text);
