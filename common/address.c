@@ -65,3 +65,17 @@ bool address_is_loopback(const union address *address)
         return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
     return ntohl(address->v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
+
+bool address_overlaps(const union address *a, const union address *b)
+{
+    if (a->any.sa_family != b->any.sa_family)
+        return false;
+    if (a->any.sa_family == AF_INET6)
+        return a->v6.sin6_port && a->v6.sin6_port == b->v6.sin6_port &&
+               (IN6_ARE_ADDR_EQUAL(&a->v6.sin6_addr, &b->v6.sin6_addr) ||
+                IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) ||
+                IN6_IS_ADDR_UNSPECIFIED(&b->v6.sin6_addr));
+    return a->v4.sin_port && a->v4.sin_port == b->v4.sin_port &&
+           (a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr || a->v4.sin_addr.s_addr == INADDR_ANY ||
+            b->v4.sin_addr.s_addr == INADDR_ANY);
+}

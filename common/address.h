@@ -25,4 +25,8 @@ void address_of_peer(const struct sockaddr *from, union address *ret);
 /* Only this host can reach it: 127.0.0.0/8 or ::1. */
 bool address_is_loopback(const union address *address);
 
+/* Two sockets cannot listen at both: the port is the same, and the address, or one of them is that
+ * of all interfaces. IPv6 sockets of jobio do not accept IPv4. */
+bool address_overlaps(const union address *a, const union address *b);
+
 #endif

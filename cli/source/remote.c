@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/http/access.h"
 #include "collector/http/body.h"
 #include "collector/http/easy.h"
 #include "collector/peers/wire.h"
@@ -150,8 +151,11 @@ int remote_ask(const char *url, const char *munge_socket, struct message *m, uns
     struct json_object *document = NULL;
     struct http_body body = {.max = CREDENTIAL_TEXT_MAX};
     char id[WIRE_ID_SIZE];
-    int rc = wire_new_id(id);
+    int rc = http_check_url(url, error);
 
+    if (rc < 0)
+        return rc;
+    rc = wire_new_id(id);
     if (rc < 0)
         return error_errno(error, rc, "query another host");
     rc = make_credential(munge_socket, m, id, &credential, error);

@@ -17,7 +17,9 @@
 #include "collector/daemon/peer_requests.h"
 #include "collector/daemon/sink_list.h"
 #include "collector/daemon/trace_sink.h"
+#include "collector/http/access.h"
 #include "collector/store/store.h"
+#include "common/address.h"
 #include "common/cleanup.h"
 #include "common/node_name.h"
 
@@ -82,6 +84,82 @@ static void check_sinks(struct check *check)
     sd_event_unref(loop);
 }
 
+/* --- what only the command uses --------------------------------------------------------------- */
+
+static void check_ask(struct check *check)
+{
+    const char *url = check->settings->ask_url;
+    struct error error;
+    int r = url ? http_check_url(url, &error) : 0;
+
+    if (r < 0) {
+        error_prefix(&error, r, "[ask]");
+        report(check, "ask", &error);
+    }
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+struct listener {
+    const struct setting *setting;
+    char *text;
+    union address address;
+};
+
+/* Each address of the keys `listen`; *ret is NULL if there is no memory. */
+static size_t find_listeners(const struct settings *settings, struct listener **ret)
+{
+    size_t n = 0, max = settings->metrics.listen.n + settings->peers.listen.n;
+
+    *ret = calloc(max + 1, sizeof(**ret));
+    for (size_t i = 0; *ret && i < settings->made.n; i++) {
+        const struct setting *setting = &settings->made.items[i];
+        _free_ char *copy = setting->key->parse == parse_listen ? strdup(setting->value) : NULL;
+        char *rest = copy, *word;
+
+        while (n < max && (word = strsep(&rest, " \t,"))) {
+            struct listener new = {.setting = setting};
+            socklen_t size;
+
+            if (*word && address_parse(word, &new.address, &size, NULL) == 0 &&
+                (new.text = strdup(word)))
+                (*ret)[n++] = new;
+        }
+    }
+    return n;
+}
+
+static void check_pair(struct check *check, const struct listener *first,
+                       const struct listener *second)
+{
+    const struct setting *a = first->setting, *b = second->setting;
+    struct error error;
+
+    if (!address_overlaps(&first->address, &second->address))
+        return;
+    (void)error_set(&error, 0, "%s:%u: [%s] listen: %s is taken by %s of [%s] listen (%s:%u)",
+                    b->file, b->line, b->key->section, second->text, first->text, a->key->section,
+                    a->file, a->line);
+    check->failed = true;
+    check->problem(error.text, check->arg);
+}
+
+/* jobiod cannot bind the second of two sockets with the same address and port. */
+static void check_listeners(struct check *check)
+{
+    struct listener *listeners;
+    size_t n = find_listeners(check->settings, &listeners);
+
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            check_pair(check, &listeners[j], &listeners[i]);
+    for (size_t i = 0; i < n; i++)
+        free(listeners[i].text);
+    free(listeners);
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
 static char *store_path(const struct daemon_options *options)
 {
     char *path;
@@ -105,6 +183,8 @@ int config_check(const struct settings *settings, const struct daemon_options *o
     struct error error;
 
     check_sinks(&check);
+    check_ask(&check);
+    check_listeners(&check);
     if (check_store(options, &store, &error) < 0) {
         check.failed = true;
         problem(error.text, arg);
@@ -152,6 +232,46 @@ static void print_missing(FILE *out, const struct settings *settings)
                       settings->record_program, strerror(errno));
 }
 
+/* Sections that do nothing without a URL, and their keys for which this is not true. */
+static const struct {
+    const char *section, *others, *effect;
+} need_url[] = {
+    {"peers", "munge_socket", "each node reports only its own part"},
+    {"push", "linger metrics_user", "nothing is pushed"},
+    {"history", "", "no step is sent to a database"},
+    {"trace", "allow rate max keep_size", "no trace is delivered"},
+};
+
+static bool has_url(const struct settings *settings, const char *section)
+{
+    for (size_t i = 0; i < settings->made.n; i++) {
+        const struct key *key = settings->made.items[i].key;
+
+        if (!strcmp(key->section, section) &&
+            (!strcmp(key->name, "url") || !strcmp(key->name, "read_url")))
+            return true;
+    }
+    return false;
+}
+
+static void print_unused(FILE *out, const struct settings *settings)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(need_url); i++) {
+        const char *section = need_url[i].section;
+
+        for (size_t j = 0; !has_url(settings, section) && j < settings->made.n; j++) {
+            const struct setting *setting = &settings->made.items[j];
+
+            if (strcmp(setting->key->section, section) != 0 ||
+                strstr(need_url[i].others, setting->key->name))
+                continue;
+            (void)fprintf(out, "%s:%u: [%s] has no url: %s\n", setting->file, setting->line,
+                          section, need_url[i].effect);
+            break;
+        }
+    }
+}
+
 void config_describe(FILE *out, const struct settings *settings,
                      const struct daemon_options *options)
 {
@@ -170,6 +290,7 @@ void config_describe(FILE *out, const struct settings *settings,
     (void)fprintf(out, "backend: %s\n", backends[settings->backend]);
     print_store(out, options);
     print_missing(out, settings);
+    print_unused(out, settings);
     (void)fprintf(out, "%s\n", sinks ? sinks : "");
     (void)fprintf(out, "settings that are not defaults:%s\n", settings->made.n ? "" : " none");
     settings_each_changed(settings, print_setting, out);

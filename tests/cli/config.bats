@@ -93,6 +93,48 @@ ok" ]
     [[ $output == *$'\n''sinks: traces (otlp) at http://otel:4318; peers: none'$'\n'* ]]
 }
 
+@test "--check-config finds an address that jobiod cannot listen at twice" {
+    printf '%s\n' '[metrics]' 'listen = 127.0.0.1:9417 10.0.0.1:9418' 'listen = [::]:9418' '[peers]' \
+        'url = http://%n:9418' 'listen = 0.0.0.0:9418' > "$conf"
+    run -78 --separate-stderr check_config
+    [ "$stderr" = "$conf:6: [peers] listen: 0.0.0.0:9418 is taken by 10.0.0.1:9418 of [metrics] listen ($conf:2)" ]
+    printf '%s\n' '[metrics]' 'listen = [::1]:9417' 'listen = [::1]:9417' > "$conf"
+    run -78 --separate-stderr check_config
+    [ "$stderr" = "$conf:3: [metrics] listen: [::1]:9417 is taken by [::1]:9417 of [metrics] listen ($conf:2)" ]
+    printf '%s\n' '[metrics]' 'listen = 127.0.0.1:9417 [::1]:9417 127.0.0.1:0' '[peers]' 'url = http://%n:9418' \
+        'listen = 0.0.0.0:9418 127.0.0.1:0' > "$conf"
+    run -0 --separate-stderr check_config
+    [ -z "$stderr" ]
+}
+
+@test "--check-config finds a URL that the command cannot query" {
+    for url in http:// head:9418 gopher://head:9418 http://head:x 'http://head:9418?a'; do
+        printf '%s\n' '# one for all' '[ask]' "url = $url" > "$conf"
+        run -78 --separate-stderr check_config
+        [[ $stderr == "$conf:3: [ask]: \"$url\" "* ]]
+        [ "$(wc -l <<< "$stderr")" = 1 ]
+    done
+    printf '%s\n' '[ask]' 'url = http://head:9418' > "$conf"
+    run -0 --separate-stderr check_config
+    [ -z "$stderr" ]
+}
+
+@test "--check-config names sections that do nothing, which is not an error" {
+    printf '%s\n' '[peers]' 'munge_socket = /run/munge.socket' 'readers = root' '[push]' 'linger = 10m' \
+        'metrics_user = no' 'proxy = http://proxy:3128' '[history]' 'table = jobio.io' 'delay = 5s' '[trace]' \
+        'allow = yes' 'timeout = 5s' > "$conf"
+    run -0 --separate-stderr check_config
+    [ -z "$stderr" ]
+    [ "$(grep 'has no url' <<< "$output")" = "$conf:3: [peers] has no url: each node reports only its own part
+$conf:7: [push] has no url: nothing is pushed
+$conf:9: [history] has no url: no step is sent to a database
+$conf:13: [trace] has no url: no trace is delivered" ]
+    printf '%s\n' '[peers]' 'munge_socket = /run/munge.socket' '[push]' 'linger = 10m' '[history]' 'format = bulk' \
+        'read_url = http://db:8123' '[trace]' 'allow = yes' > "$conf"
+    run -0 --separate-stderr check_config
+    [[ $output != *"has no url"* ]]
+}
+
 @test "--check-config reports an unusable store, and does not touch it" {
     : > "$conf"
     echo "no database" > "$state/jobio.db"

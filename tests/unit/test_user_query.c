@@ -124,6 +124,9 @@ static void test_unreachable(void **state)
     ask(NOBODY, "query-history", "x", "http://127.0.0.1:1");
     assert_int_equal(result->rc, -EHOSTUNREACH);
     assert_non_null(strstr(result->error, "no answer from jobiod at http://127.0.0.1:1"));
+    ask(NOBODY, "query-history", "x", "http://");
+    assert_int_equal(result->rc, -EINVAL);
+    assert_string_equal(result->error, "\"http://\" is not a URL like http://host:9091");
 }
 
 static int setup(void **state)
