@@ -74,6 +74,17 @@ settings that are not defaults:
 ok" ]
 }
 
+@test "--check-config accepts the settings in README.md" {
+    tree=$(readlink -f "$BATS_TEST_DIRNAME/../..")
+    . "$tree/tests/readme.bash"
+    # There may be no user slurm here.
+    (readme peers && readme push) | sed 's/^ *//; s/^readers = slurm$/readers = root/' > "$conf"
+    run -0 --separate-stderr check_config
+    [ -z "$stderr" ]
+    [[ $output == *$'\n''sinks: 1 push target; peers: http://%n:9418'$'\n'* ]]
+    [[ $output == *"    [peers] listen = 0.0.0.0:9418 ($conf:2)"* && $output == *"    [peers] readers = root ($conf:4)"* ]]
+}
+
 @test "--check-config says what a node lacks, which is not an error" {
     printf '%s\n' 'group = nosuchgroup' '[report]' 'record_program = /nonexistent/record' > "$conf"
     run -0 --separate-stderr check_config
