@@ -20,10 +20,13 @@ char *text_format(const char *format, ...)
 
 char *text_node_url(const char *pattern, const char *node, const char *path)
 {
-    const char *at = strstr(pattern, "%n");
+    const char *at = strstr(pattern, "%n"), *rest = at ? at + 2 : pattern;
+    size_t n = strlen(rest);
 
-    return at ? text_format("%.*s%s%s%s", (int)(at - pattern), pattern, node, at + 2, path)
-              : text_format("%s%s", pattern, path);
+    while (n && *path == '/' && rest[n - 1] == '/')
+        n--;
+    return text_format("%.*s%s%.*s%s", at ? (int)(at - pattern) : 0, pattern, at ? node : "",
+                       (int)n, rest, path);
 }
 
 bool text_list_has(const char *list, const char *name)

@@ -13,7 +13,8 @@
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The URL of a path on a node: `pattern` with the node's name for its first "%n", if it has one,
- * and the path behind it. malloc'd; NULL on out-of-memory. */
+ * and the path behind it, without the slashes at the end of `pattern`. malloc'd; NULL on
+ * out-of-memory. */
 char *text_node_url(const char *pattern, const char *node, const char *path);
 
 /* The comma-separated list has this name. */

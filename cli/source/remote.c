@@ -85,7 +85,7 @@ static int post(const char *url, const char *credential, unsigned timeout_ms,
 {
     const struct http_setup setup = {.connect_timeout_ms = CONNECT_MS, .timeout_ms = timeout_ms};
     struct http_headers headers = {.size = 0};
-    _free_ char *full = text_format("%s" PATH, url);
+    _free_ char *full = text_node_url(url, "", PATH);
     struct curl_slist *type;
     CURL *easy = NULL;
     int rc = http_easy_create(&easy, error);

@@ -15,6 +15,23 @@ static void test_format(void **state)
     assert_string_equal(text, "/run/jobio/17%");
 }
 
+static void assert_url(const char *pattern, const char *path, const char *url)
+{
+    _free_ char *made = text_node_url(pattern, "n1", path);
+
+    assert_string_equal(made, url);
+}
+
+static void test_node_url(void **state)
+{
+    (void)state;
+    assert_url("http://%n:9418", "/v1/query", "http://n1:9418/v1/query");
+    assert_url("http://%n:9418//", "/v1/query", "http://n1:9418/v1/query");
+    assert_url("http://proxy/%n/", "/v1/query", "http://proxy/n1/v1/query");
+    assert_url("http://head:9418/", "/v1/query", "http://head:9418/v1/query");
+    assert_url("http://%n:9418/", "", "http://n1:9418/");
+}
+
 static void test_copy_and_replace(void **state)
 {
     char *text;
@@ -61,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
+        cmocka_unit_test(test_node_url),
         cmocka_unit_test(test_copy_and_replace),
         cmocka_unit_test(test_nearest),
     };

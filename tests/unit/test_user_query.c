@@ -98,6 +98,19 @@ static void test_user(void **state)
     assert_int_equal(node_pair_count(&first, "served"), 2);
 }
 
+/* Of jobio.conf, where someone wrote a slash at its end. */
+static void test_slash(void **state)
+{
+    char with[128];
+
+    (void)state;
+    node_pair_skip();
+    (void)snprintf(with, sizeof(with), "%s//", url);
+    ask(0, "query-history", "", with);
+    assert_int_equal(result->rc, 0);
+    assert_string_equal(result->text, "user 0: ");
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -142,10 +155,8 @@ static int setup(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_user),
-        TEST(test_refused),
-        TEST(test_too_long),
-        TEST(test_unreachable),
+        TEST(test_user),     TEST(test_slash),       TEST(test_refused),
+        TEST(test_too_long), TEST(test_unreachable),
     };
 
     if (argc == sizeof(struct asker) / sizeof(char *))
