@@ -16,6 +16,7 @@
 #include "collector/daemon/config_check.h"
 #include "collector/daemon/daemon.h"
 #include "collector/daemon/detach.h"
+#include "collector/stacks/recorder.h"
 #include "collector/stacks/unwinder.h"
 #include "collector/versions/server.h"
 #include "collector/versions/versions.h"
@@ -55,6 +56,7 @@ static int print_version(bool verbose)
         versions_print(stdout);
         versions_print_server(stdout);
         versions_print_file(stdout, "libmunge", BUILT_MUNGE, credential_library());
+        versions_print_line(stdout, "libdw", stack_recorder_built(), stack_recorder_running());
     }
     return fflush(stdout) < 0 || ferror(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

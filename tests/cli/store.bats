@@ -41,10 +41,12 @@ name_of() {
         grep -qE "^BPF layout +$(sed -n 's/^#define JOBIO_LAYOUT //p' "$BATS_TEST_DIRNAME/../../bpf/records.h") " <<< "$out"
     done
     [ "$n" -ge 14 ]
-    # What the command loads when it needs it.
-    split "$JOBIO_BUILD/jobio" --version --verbose
-    grep -E '^libcurl +[0-9][^ ]* +[0-9]' <<< "$out"
-    grep -E '^libdw +([0-9][^ ]* +[0-9]|none +-$)' <<< "$out"
+    # What the programs load when they need it.
+    for program in jobio jobiod; do
+        split "$JOBIO_BUILD/$program" --version --verbose
+        grep -E '^libcurl +[0-9][^ ]* +[0-9]' <<< "$out"
+        grep -E '^libdw +([0-9][^ ]* +[0-9]|none +-$)' <<< "$out"
+    done
     split "$JOBIO_BUILD/jobiod" --verbose
     expect 2
 }
