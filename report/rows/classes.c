@@ -87,32 +87,34 @@ static void put_arrays(struct tree *tree, struct json_object *root, const struct
     }
 }
 
-/* {"write_all":{"calls":..},..} */
-static struct json_object *objects_json(struct tree *tree, const struct class_kind *kind,
-                                        const struct named_counter *items, size_t n)
+/* "write_all":{"calls":..}, ... */
+static void put_objects(struct tree *tree, struct json_object *to, const struct class_kind *kind,
+                        const struct named_counter *items, size_t n)
 {
-    struct json_object *all = tree_object(tree);
-
     for (size_t i = 0; i < n; i++) {
         struct json_object *one = tree_object(tree);
 
         for (size_t k = 0; k < kind->n_fields; k++)
             tree_put(tree, one, kind->fields[k].name,
                      field_json(tree, &kind->fields[k], items[i].counter));
-        tree_put(tree, all, items[i].name, one);
+        tree_put(tree, to, items[i].name, one);
     }
-    return all;
 }
 
 static void put_classes(struct tree *tree, struct json_object *root, enum sink_format format,
                         const struct class_kind *kind, const struct named_counter *items, size_t n)
 {
+    struct json_object *all;
+
     if (!n)
         return;
-    if (format == SINK_BULK)
-        tree_put(tree, root, kind->name, objects_json(tree, kind, items, n));
-    else
+    if (format != SINK_BULK) {
         put_arrays(tree, root, kind, items, n);
+        return;
+    }
+    all = tree_object(tree);
+    put_objects(tree, all, kind, items, n);
+    tree_put(tree, root, kind->name, all);
 }
 
 void rows_put_mpi(struct tree *tree, struct json_object *root, enum sink_format format,
@@ -154,6 +156,18 @@ static const struct block_counter *classes_of(const struct block_device *device,
     return kind ? device->shared : device->own;
 }
 
+/* The classes of a device that have requests. Returns their number. */
+static size_t list_classes(const struct block_counter *classes,
+                           struct named_counter items[BLOCK_CLASS_COUNT])
+{
+    size_t n = 0;
+
+    for (int class = 0; class < BLOCK_CLASS_COUNT; class ++)
+        if (classes[class].requests)
+            items[n++] = (struct named_counter){block_class_name(class), &classes[class]};
+    return n;
+}
+
 /* The classes that have requests, device by device. Returns their number. */
 static size_t list_blocks(const struct block_account *account, size_t kind,
                           struct named_counter *items, struct json_object *devices,
@@ -162,14 +176,10 @@ static size_t list_blocks(const struct block_account *account, size_t kind,
     size_t n = 0;
 
     for (size_t i = 0; i < account->n; i++) {
-        const struct block_counter *classes = classes_of(&account->items[i], kind);
+        size_t end = n + list_classes(classes_of(&account->items[i], kind), &items[n]);
 
-        for (int class = 0; class < BLOCK_CLASS_COUNT; class ++) {
-            if (!classes[class].requests)
-                continue;
-            items[n++] = (struct named_counter){block_class_name(class), &classes[class]};
+        for (; n < end; n++)
             tree_add_text(tree, devices, account->items[i].name);
-        }
     }
     return n;
 }
@@ -189,23 +199,24 @@ static void put_block_arrays(struct tree *tree, struct json_object *root, size_t
     put_classes(tree, root, SINK_CLICKHOUSE, &block_kinds[kind], items, n);
 }
 
-/* {"sda":{"read":{"requests":..},..}} */
+/* [{"device":"sda","read":{"requests":..},..}]. The names of devices are not names of members:
+ * Elasticsearch makes a field of each of these, and has a limit of 1,000. */
 static void put_block_objects(struct tree *tree, struct json_object *root, size_t kind,
                               const struct block_account *account)
 {
-    struct json_object *all = tree_object(tree);
+    struct json_object *all = tree_array(tree);
 
     for (size_t i = 0; i < account->n; i++) {
-        const struct block_counter *classes = classes_of(&account->items[i], kind);
         struct named_counter items[BLOCK_CLASS_COUNT];
-        size_t n = 0;
+        size_t n = list_classes(classes_of(&account->items[i], kind), items);
+        struct json_object *device;
 
-        for (int class = 0; class < BLOCK_CLASS_COUNT; class ++)
-            if (classes[class].requests)
-                items[n++] = (struct named_counter){block_class_name(class), &classes[class]};
-        if (n)
-            tree_put(tree, all, account->items[i].name,
-                     objects_json(tree, &block_kinds[kind], items, n));
+        if (!n)
+            continue;
+        device = tree_object(tree);
+        tree_put_text(tree, device, "device", account->items[i].name);
+        put_objects(tree, device, &block_kinds[kind], items, n);
+        tree_add(tree, all, device);
     }
     tree_put(tree, root, block_kinds[kind].name, all);
 }

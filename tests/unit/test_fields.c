@@ -431,7 +431,10 @@ static void test_classes_of_a_document(void **state)
     assert_true(json_object_object_get_ex(one, "size_log2", &value));
     assert_int_equal(json_object_array_length(value), IO_BUCKETS);
     assert_true(json_object_object_get_ex(document, "block_shared", &all));
-    assert_true(json_object_object_get_ex(all, "sdb", &all));
+    assert_int_equal(json_object_array_length(all), 2);
+    all = json_object_array_get_idx(all, 1);
+    assert_true(json_object_object_get_ex(all, "device", &value));
+    assert_string_equal(json_object_get_string(value), "sdb");
     assert_true(json_object_object_get_ex(all, "flush", &one));
     assert_true(json_object_object_get_ex(one, "queued_ns", &value));
     assert_int_equal(json_object_get_uint64(value),
