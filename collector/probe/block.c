@@ -511,7 +511,7 @@ static int adopt(struct block_probe *block, struct error *error)
     block->skel = block_bpf__open_opts(features_types());
     if (!block->skel)
         return error_errno(error, -errno, "cannot open the BPF object for block requests");
-    r = pins_adopt(block->skel->obj, directory, BLOCK_PINS, error);
+    r = pins_adopt(block->skel->obj, BLOCK_LINKS, directory, BLOCK_PINS, error);
     if (r > 0)
         r = adopt_programs(block, error);
     if (r > 0 && load_steps(block, error) < 0)

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 
-/* The pin that is made last: if it is there, all others are. */
+/* The pin that is made last and removed first. */
 #define LAST "last_link"
 
 /* Returns the name of a map's pin, or NULL if the object shares the map with others, or only its
@@ -68,18 +68,22 @@ static int adopt_map(struct bpf_map *map, const char *directory, const char *nam
     return maps_fit(map, fd) ? bpf_map__reuse_fd(map, fd) : -ENOENT;
 }
 
-static bool is_complete(const char *directory, const char *prefix)
+/* Returns whether all n links are pinned: one that somebody has removed is detached. */
+static bool is_complete(const char *directory, const char *prefix, size_t n)
 {
     char path[PATH_MAX];
 
-    return last_path(path, directory, prefix) == 0 && access(path, F_OK) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (link_path(path, directory, prefix, i, n) < 0 || access(path, F_OK) < 0)
+            return false;
+    return true;
 }
 
-int pins_adopt(struct bpf_object *object, const char *directory, const char *prefix,
+int pins_adopt(struct bpf_object *object, size_t n, const char *directory, const char *prefix,
                struct error *error)
 {
     struct bpf_map *map;
-    int r = is_complete(directory, prefix) ? 0 : -ENOENT;
+    int r = is_complete(directory, prefix, n) ? 0 : -ENOENT;
 
     bpf_object__for_each_map(map, object)
     {

@@ -182,9 +182,9 @@ int maps_wait(const struct probe *probe, struct error *error);
 /* pins.c: the pins of programs that are loaded after the others, with the maps that only they use.
  * These maps, and the pins of all, are named by the prefix. */
 
-/* Let an object that is not loaded use the pinned maps, whose programs are attached. Returns 1, or
- * 0 if they are not all there; then the rest is removed. */
-int pins_adopt(struct bpf_object *object, const char *directory, const char *prefix,
+/* Let an object that is not loaded use the pinned maps, whose programs are attached by n links.
+ * Returns 1, or 0 if the maps and links are not all there; then the rest is removed. */
+int pins_adopt(struct bpf_object *object, size_t n, const char *directory, const char *prefix,
                struct error *error);
 /* Pin the maps of a loaded object and its n links, which may be closed then. programs: theirs, if a
  * later process needs them for their statistics; NULL: it does not. On failure nothing is pinned.

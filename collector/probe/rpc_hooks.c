@@ -110,7 +110,7 @@ static int attach(struct rpc_probe *rpc, bool multi, struct error *error)
     };
     int r = 0;
 
-    _Static_assert(ARRAY_SIZE(programs) <= RPC_LINKS, "rpc_impl.h");
+    _Static_assert(ARRAY_SIZE(programs) == RPC_LINKS, "rpc_impl.h");
     for (size_t i = 0; i < ARRAY_SIZE(programs) && r == 0; i++)
         r = attach_one(rpc, programs[i], error);
     return r;
@@ -167,7 +167,7 @@ int rpc_hooks_adopt(struct rpc_probe *rpc, const struct probe *probe, struct err
     rpc->skel = rpc_bpf__open_opts(features_types());
     if (!rpc->skel)
         return error_errno(error, -errno, "cannot open the BPF object for NFS");
-    r = pins_adopt(rpc->skel->obj, probe->directory, RPC_PINS, error);
+    r = pins_adopt(rpc->skel->obj, RPC_LINKS, probe->directory, RPC_PINS, error);
     if (r <= 0)
         rpc_hooks_close(rpc);
     rpc->pinned = r > 0;

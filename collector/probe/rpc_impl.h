@@ -8,7 +8,7 @@
 #include "collector/probe/probe_impl.h"
 #include "bpf/rpc.skel.h"
 
-#define RPC_LINKS 8
+#define RPC_LINKS 7
 
 /* An element of `rpc_shared`. */
 struct rpc_element {

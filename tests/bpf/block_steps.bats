@@ -122,6 +122,22 @@ over_restarts() {
     await no_counters
 }
 
+# Programs whose pin is gone are detached.
+@test "if a pin was removed, the requests of a step that runs at a restart are incomplete" {
+    start_jobiod
+    hold_step 0 65534
+    write_blocks 0 100
+    stop_jobiod
+    rm "$(jq -r .maps "$T/status")"/*/block_link_1
+    run_jobiod "cluster = c1" "node = n1" "[block]" "count = yes"
+    await status_is ".steps.running == 1"
+    hold_step 1 65534
+    write_blocks 1 30
+    end 0 1
+    jq -e '[.steps[] | select(.step == "0" or .step == "1").block.complete] == [false, true]' "$T/report"
+    [ "$(written 1)" = 1966080 ]
+}
+
 @test "after a restart without [block] the requests so far are incomplete, and nothing is counted" {
     start_jobiod
     hold_step 0 65534

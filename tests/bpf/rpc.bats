@@ -240,6 +240,25 @@ over_restarts() {
     step_equals 0
 }
 
+remove_pin() {
+    rm "$(jq -r .maps "$T/status")"/*/rpc_link_3
+}
+
+# Programs whose pin is gone are detached.
+@test "if a pin was removed, the requests of a step that runs at a restart are incomplete" {
+    mount_nfs 4.2
+    start_jobiod
+    keeps_programs || skip "this kernel does not keep kprobes"
+    hold_step 0 0
+    in_step 0 chmod 777 /nfs
+    restart_jobiod TERM remove_pin
+    hold_step 1 0
+    in_step 1 chmod 777 /nfs
+    end 0 1
+    jq -e '[.steps[] | select(.step == "0" or .step == "1").mounts[] | select(.mount == "/nfs").rpc | .complete]
+        == [false, true]' "$T/report"
+}
+
 # bats test_tags=old-kernel
 @test "where programs end with jobiod, the requests of a step that runs at a restart are incomplete" {
     mount_nfs 4.2
