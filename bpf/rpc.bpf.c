@@ -15,16 +15,30 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-SEC("raw_tp/rpc_task_begin")
+SEC("?raw_tp/rpc_task_begin")
 int rpc_task_begin(__u64 *ctx)
 {
     return rpc_start(ctx[0]);
 }
 
-SEC("raw_tp/rpc_stats_latency")
+SEC("?raw_tp/rpc_stats_latency")
 int rpc_stats_latency(__u64 *ctx)
 {
     return rpc_end(ctx[0], ctx[1], ctx[2], ctx[3]);
+}
+
+/* The same two on rpc_execute() and rpc_exit_task(), for kernels that can preempt programs of
+ * tracepoints, but not those of kprobes. */
+SEC("?kprobe")
+int rpc_execute(struct pt_regs *ctx)
+{
+    return rpc_start(KERNEL_FIRST(ctx));
+}
+
+SEC("?kprobe")
+int rpc_exit_task(struct pt_regs *ctx)
+{
+    return rpc_exit(KERNEL_FIRST(ctx));
 }
 
 /* One of these two, on rpc_task_release_client(). A request that is repeated ends several times,

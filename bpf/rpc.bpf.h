@@ -224,6 +224,20 @@ static __always_inline int rpc_end(__u64 task, __u64 queued_ns, __u64 server_ns,
     return 0;
 }
 
+/* rpc_exit_task(task): the same, if the task has sent a request. */
+static __always_inline int rpc_exit(__u64 task)
+{
+    __u64 request = RPC_MEMBER(__u64, task, task_request), now = bpf_ktime_get_ns();
+    __u64 start, sent_at;
+
+    if (!request)
+        return 0;
+    start = RPC_MEMBER(__u64, task, task_start);
+    sent_at = RPC_MEMBER(__u64, request, request_sent_at);
+    return rpc_end(task, sent_at ? sent_at - start : 0,
+                   RPC_MEMBER(__u64, request, request_server_time), now - start);
+}
+
 /* An inode of the NFS client shows which file system its struct rpc_clnt belongs to. */
 static __always_inline int rpc_learn(const struct inode *inode)
 {

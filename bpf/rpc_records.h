@@ -25,6 +25,7 @@
     X(task_client, rpc_task, tk_client, 8)                 \
     X(task_flags, rpc_task, tk_flags, 2)                   \
     X(task_status, rpc_task, tk_status, 4)                 \
+    X(task_start, rpc_task, tk_start, 8)                   \
     X(task_request, rpc_task, tk_rqstp, 8)                 \
     X(task_message, rpc_task, tk_msg, 0)                   \
     X(message_procedure, rpc_message, rpc_proc, 8)         \
@@ -33,6 +34,8 @@
     X(request_sent, rpc_rqst, rq_xmit_bytes_sent, 8)       \
     X(request_received, rpc_rqst, rq_reply_bytes_recvd, 8) \
     X(request_transmissions, rpc_rqst, rq_ntrans, 4)       \
+    X(request_sent_at, rpc_rqst, rq_xtime, 8)              \
+    X(request_server_time, rpc_rqst, rq_rtt, 8)            \
     X(client_program, rpc_clnt, cl_prog, 4)                \
     X(client_version, rpc_clnt, cl_vers, 4)                \
     X(server_client, nfs_server, client, 8)

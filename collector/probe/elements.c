@@ -40,7 +40,9 @@ static int batch_grow(struct batch *batch, uint32_t size, size_t key, size_t val
     return 0;
 }
 
-/* For kernels before 5.6. Only this process deletes elements, so the walk never restarts. */
+/* For kernels before 5.6, and where bpf(2) prevents programs from counting: it does so only while
+ * it copies an element. If the kernel deletes the element that the walk is at, the walk starts
+ * again, which is harmless for the only map of which it does that, `rpc_clients`. */
 static int map_each_single(const struct bpf_map *map, map_each_f each, void *arg)
 {
     int fd = bpf_map__fd(map), r;
@@ -273,11 +275,14 @@ int map_each(const struct probe *probe, const struct bpf_map *map, map_each_f ea
 {
     _free_ char *rows = NULL;
     size_t n = 0;
-    int r = is_by_program(probe, map) ? read_rows(probe, map, &rows, &n) : -ENOSPC;
+    bool by_program = is_by_program(probe, map);
+    int r = by_program ? read_rows(probe, map, &rows, &n) : 0;
 
-    if (r == -ENOSPC)
+    if (r == -ENOSPC || !probe->elements)
         return map_each_batch(map, each, arg, error);
-    if (r == 0)
+    if (!by_program)
+        r = map_each_single(map, each, arg);
+    else if (r == 0)
         r = map_each_row(map, rows, n, each, arg);
     return r == -ENOMEM ? error_errno(error, r, "cannot read the map %s", bpf_map__name(map)) : r;
 }

@@ -316,7 +316,7 @@ int rpc_finish(struct probe *probe, uint32_t number, uint64_t dev, struct rpc_ac
     if (!step || rpc_account_reserve(account, &empty) < 0)
         return -ENOMEM;
     (*account)->known = true;
-    (*account)->incomplete = step->late || step->unresolved || step->lost != rpc_lost(probe->rpc);
+    (*account)->incomplete = step->late || step->unresolved || step->lost != rpc_lost(probe);
     add_shared(probe, step, dev, *account);
     return 0;
 }

@@ -40,8 +40,11 @@ struct rpc_probe {
     struct rpc_bpf *skel;
     struct bpf_link *links[RPC_LINKS];
     size_t n_links;
-    bool pinned; /* a later process takes them over */
-    void *steps; /* tsearch tree of struct rpc_step, by step */
+    struct bpf_program *programs[RPC_LINKS];
+    int program_fds[RPC_LINKS]; /* of `programs`, or of those that are adopted: owned */
+    bool adopted;               /* an earlier process has attached the programs */
+    bool pinned;                /* a later process takes them over */
+    void *steps;                /* tsearch tree of struct rpc_step, by step */
     /* At this reading: */
     struct rpc_elements shared;
     struct rpc_client *clients;
@@ -58,7 +61,6 @@ int rpc_grow(void **items, size_t n, size_t *room, size_t size);
 const struct rpc_element *rpc_find_element(const struct rpc_elements *in,
                                            const struct rpc_counter_key *key);
 int rpc_read_shared(const struct probe *probe, struct rpc_elements *ret, struct error *error);
-uint64_t rpc_lost(const struct rpc_probe *rpc);
 
 /* NULL: there is none. */
 struct rpc_step *rpc_steps_find(const struct rpc_probe *rpc, uint32_t step);
@@ -79,5 +81,8 @@ int rpc_hooks_adopt(struct rpc_probe *rpc, const struct probe *probe, struct err
  * -ENOTSUP or another errno: the requests cannot be counted on this kernel; nothing is attached. */
 int rpc_hooks_open(struct rpc_probe *rpc, const struct probe *probe, struct error *error);
 void rpc_hooks_close(struct rpc_probe *rpc);
+/* Number of requests without room in the maps, and of those that the kernel did not report because
+ * it had preempted the same program. Compare it with an earlier one. */
+uint64_t rpc_lost(const struct probe *probe);
 
 #endif

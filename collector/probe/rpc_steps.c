@@ -54,16 +54,6 @@ int rpc_read_shared(const struct probe *probe, struct rpc_elements *ret, struct 
     return map_each(probe, probe->rpc->skel->maps.rpc_shared, add_element, ret, error);
 }
 
-/* Not by the skeleton, whose memory is that of a map only if this process has loaded it. */
-uint64_t rpc_lost(const struct rpc_probe *rpc)
-{
-    const uint32_t key = 0;
-    uint64_t lost = 0;
-
-    (void)bpf_map_lookup_elem(bpf_map__fd(rpc->skel->maps.data_rpc_lost), &key, &lost);
-    return lost;
-}
-
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static int step_compare(const void *a, const void *b)
@@ -129,7 +119,7 @@ struct rpc_step *rpc_steps_add(const struct probe *probe, uint32_t number, bool 
 
     if (!step)
         return NULL;
-    step->lost = rpc_lost(rpc);
+    step->lost = rpc_lost(probe);
     step->late = late;
     if (rpc_read_shared(probe, &step->before, NULL) < 0)
         step->late = true;
