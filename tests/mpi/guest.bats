@@ -202,3 +202,16 @@ check_program() {
 @test "collective writes: calls, and the processes that write for all, are counted exactly" {
     check_program collective
 }
+
+# ROMIO locks what it reads and writes on NFS. The two ranks wait for each other, too.
+@test "MPI-IO with locks on NFS waits as long as strace says" {
+    local on=/nfs traces=/dev/jobio-traces # files there are not counted: strace writes while its programs wait
+    load ../bpf/waits.bash
+    mkdir $traces
+    slow_nfs 200
+    trace mpirun.mpich -n 2 "$PROGRAMS/collective.mpich" /nfs/file romio_cb_write disable 2 < /dev/null
+    tc qdisc del dev lo root
+    agree '[a-z0-9_]+' '.*'
+    agree fcntl lock
+    jq -e '.complete' "$T/report"
+}
