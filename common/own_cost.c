@@ -86,11 +86,11 @@ static const struct weights system_calls = {
 
 #define PAGE_BYTES 4096
 
-/* Of what is recorded or counted on request, in percent of a counted read with fentry programs.
- * `low` is without interrupts and the time of kernel threads. */
+/* Of requests of NFS, and of what is recorded or counted on request, in percent of a counted read
+ * with fentry programs. `low` is without interrupts and the time of kernel threads. */
 static const struct range {
     uint16_t low, high;
-} span = {120, 300}, stack = {400, 1500}, block = {300, 500},
+} span = {120, 300}, stack = {400, 1500}, block = {300, 500}, rpc = {500, 1200},
   /* Each has two exceptions. What they cost depends on the machine, and on the first instruction of
    * the function: see doc/performance.md. */
     mpi = {500, 14000};
@@ -175,11 +175,21 @@ static void add_blocks(struct sum *sum, const struct block_account *account)
         }
 }
 
+static void add_requests(struct sum *sum, const struct rpc_account *account)
+{
+    for (int class = 0; account && class < RPC_CLASS_COUNT; class ++) {
+        add_range(sum, account->own[class].calls, &rpc);
+        add_weighted(&sum->high, account->shared[class].calls, rpc.high);
+    }
+}
+
 /* In units of a counted read with fentry programs. */
 static struct sum weigh_extras(const struct job_account *job)
 {
     struct sum sum = {0};
 
+    for (size_t i = 0; i < job->mounts.n; i++)
+        add_requests(&sum, job->mounts.items[i].rpc);
     add_range(&sum, mpi_calls(job->mpi), &mpi);
     add_blocks(&sum, job->block);
     add_range(&sum, job->spans_taken, &span);

@@ -15,8 +15,9 @@ struct job_account;
 /* CPU time, programs that are attached but do not count included; 0: unknown. The account does not
  * have all events that cost time. `low` has only those that are in it; `high` assumes as many reads
  * and writes of pipes, sockets and devices as of files, and with system calls as many other calls.
- * Calls of MPI-IO, block requests, and spans and stacks that `jobio run` recorded have ranges of
- * their own. Traces of jobiod are not included. It is not a bound: see doc/performance.md. */
+ * NFS requests, calls of MPI-IO, block requests, and spans and stacks that `jobio run` recorded
+ * have ranges of their own. Traces of jobiod are not included. It is not a bound: see
+ * doc/performance.md. */
 struct own_cost {
     uint64_t low_ns, high_ns;
 };

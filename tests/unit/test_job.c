@@ -322,6 +322,7 @@ static void test_own_cost_by_backend(void **state)
 static void test_own_cost_of_extras(void **state)
 {
     CLEANUP(job_account_destroyp) struct job_account *job = job_account_create();
+    struct io_mount *mount = io_mounts_get(&job->mounts, "/nfs", "nfs4", "server:/x", false);
     struct own_cost before = {0}, now;
     struct block_device *disk;
 
@@ -329,17 +330,21 @@ static void test_own_cost_of_extras(void **state)
     job->ns_per_event = 500;
     job->mpi = calloc(1, sizeof(*job->mpi));
     job->block = calloc(1, sizeof(*job->block));
-    assert_true(job->mpi && job->block);
+    mount->rpc = calloc(1, sizeof(*mount->rpc));
+    assert_true(job->mpi && job->block && mount->rpc);
     assert_int_equal(own_cost_of(job).high_ns, 0);
     disk = block_account_get(job->block, "sda");
     disk->shared[BLOCK_WRITE].requests = 1000;
     now = own_cost_of(job);
     assert_int_equal(now.low_ns, 0); /* it may be that of other jobs */
     assert_true(now.high_ns > 0);
-    for (unsigned i = 0; i < 4; i++) {
+    mount->rpc->shared[RPC_WRITE].calls = 1000;
+    assert_int_equal(own_cost_of(job).low_ns, 0);
+    assert_true(own_cost_of(job).high_ns > now.high_ns);
+    for (unsigned i = 0; i < 5; i++) {
         uint64_t *const counts[] = {&disk->own[BLOCK_READ].requests,
                                     &job->mpi->classes[MPI_WRITE_ALL].calls, &job->spans_taken,
-                                    &job->stacks_taken};
+                                    &job->stacks_taken, &mount->rpc->own[RPC_GETATTR].calls};
 
         before = own_cost_of(job);
         *counts[i] = 1000;
