@@ -33,9 +33,8 @@ setup_file() {
     holds "$(tr '\n' ' ' <<< "$out")" "median of 17" "the usual run 20 s (2.0 %)"
     split jobio --store "$DB" compare 217 --json
     follows compare <<< "$out"
-    [ "$(jq -c '[.a.runs, (.a.jobs | length), .a.jobs[0], .a.elapsed_s, .a.waiting, .b.runs, .b.job.jobid,
-        .b.mounts[0].mount, .b.mounts[0].meta.requests]' <<< "$out")" = \
-        '[17,17,200,1000,0.02,1,217,"/home",50000]' ]
+    jq -e '[.a.runs, (.a.jobs | length), .a.jobs[0], .a.elapsed_s, .a.waiting, .b.runs, .b.job.jobid,
+        .b.mounts[0].mount, .b.mounts[0].meta.requests] == [17, 17, 200, 1000, 0.02, 1, 217, "/home", 50000]' <<< "$out"
     split jobio --store "$DB" compare 201
     expect 0
     holds "$out" "the run before waited 20 s for it, job 201 20 s"
@@ -165,9 +164,9 @@ setup_file() {
     split jobio --store "$db" array 300 --json
     expect 0
     [ -z "$err" ]
-    [ "$(jq -c '[[.tasks[].task] == [range('$n')], .measures.read_bytes.sum, .sum.mounts[0].meta.requests,
-        .sum.complete, .measures.elapsed_s.sum, .measures.waiting.median, .slowest_task]' <<< "$out")" = \
-        "[true,$((n * 1048580096)),$((n * 5000)),true,$((n * 100)),0.3,$((n - 2))]" ]
+    jq -e --argjson n $n '[[.tasks[].task] == [range($n)], .measures.read_bytes.sum, .sum.mounts[0].meta.requests,
+        .sum.complete, .measures.elapsed_s.sum, .measures.waiting.median, .slowest_task] ==
+        [true, $n * 1048580096, $n * 5000, true, $n * 100, 0.3, $n - 2]' <<< "$out"
     split jobio --store "$db" array 300
     holds "$out" "$n tasks, complete"
 }

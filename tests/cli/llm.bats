@@ -86,10 +86,10 @@ nothing_was_sent() {
     explain --context
     expect 0
     diff <(jq -S .job <<< "$out") <(jobio --store "$DB" job 123 --json | jq -S .)
-    [ "$(jq -c '[.similar_jobs[] | [.jobid, .restart, .same_name, .same_user, .similarity]]' <<< "$out")" = \
-        '[[123,0,true,true,1],[100,0,false,true,1]]' ]
-    [ "$(jq -c '.similar_jobs[0] | [.read_bytes, .written_bytes, .meta_requests, .errors, .elapsed_s]' \
-        <<< "$out")" = '[1048580096,10485760,5000,3,60]' ]
+    jq -e '[.similar_jobs[] | [.jobid, .restart, .same_name, .same_user, .similarity]] ==
+        [[123, 0, true, true, 1], [100, 0, false, true, 1]]' <<< "$out"
+    jq -e '.similar_jobs[0] | [.read_bytes, .written_bytes, .meta_requests, .errors, .elapsed_s] ==
+        [1048580096, 10485760, 5000, 3, 60]' <<< "$out"
     [ "$(jq -c '.other_counters[0] | [.tool, .read_bytes, .written_bytes]' <<< "$out")" = \
         '["sacct fs/disk",4,5]' ]
     jq -e '.summary | contains("/scratch")' <<< "$out"

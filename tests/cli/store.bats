@@ -534,7 +534,7 @@ END
     split jobio --store "$DB" advise --dry-run -S now-31days --json
     expect 0
     [ "$(jq -c '[.jobs, (.rules[] | [.rule, .jobs])]' <<< "$out")" = '[4,["all-read",2],["never",0]]' ]
-    [ "$(jq -r '.rules[0].lost_s' <<< "$out")" = 30 ]
+    jq -e '.rules[0].lost_s == 30' <<< "$out"
     # a number that another user's job has, too
     cp "$DB" "$BATS_TEST_TMPDIR/two.db"
     sqlite3 "$BATS_TEST_TMPDIR/two.db" "UPDATE job SET jobid = 123, restart = 0, holder = 1 WHERE jobid = 125"
