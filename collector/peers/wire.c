@@ -117,7 +117,7 @@ static struct json_object *parse(const char *payload, size_t size)
 
     if (!tokener)
         return NULL;
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    /* Not JSON_TOKENER_STRICT: with it, json-c 0.17 and 0.18 refuse strings that are not ASCII. */
     document = json_tokener_parse_ex(tokener, payload, (int)size);
     if (json_tokener_get_error(tokener) != json_tokener_success ||
         json_tokener_get_parse_end(tokener) != size ||

@@ -225,15 +225,20 @@ static const char *object_end(const char *p)
 }
 
 /* A truncated record may seem to end inside the text that follows it. Strict: a comment of
- * JavaScript could hold another record. */
+ * JavaScript could hold another record. With this, json-c 0.17 and 0.18 refuse what is not ASCII,
+ * which can only be inside of strings. */
 static bool is_object(const char *p, const char *end)
 {
     struct json_tokener *tokener = json_tokener_new();
+    _free_ char *ascii = strndup(p, (size_t)(end - p));
     struct json_object *o = NULL;
 
-    if (tokener) {
+    for (char *c = ascii; c && *c; c++)
+        if (*c & 0x80)
+            *c = 'x';
+    if (tokener && ascii) {
         json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-        o = json_tokener_parse_ex(tokener, p, (int)(end - p));
+        o = json_tokener_parse_ex(tokener, ascii, (int)(end - p));
     }
     json_object_put(o);
     json_tokener_free(tokener);

@@ -159,6 +159,7 @@ static void test_merge(void **state)
         {"a\nIO1:{\"v\":1}b\xff\x01", "a\nNEWb\xff\x01"},
         {"x;IO1:{\"m\":[[\"/a}b{\\\"}\",1]],\"o\":{\"p\":{}}};y", "x;NEW;y"},
         {"IO1:{\"m\":\"\\\\\"} tail}", "NEW tail}"},
+        {"IO1:{\"m\":[[\"/ü\",1]]} tail", "NEW tail"},
         /* not ours */
         {"io1:{}", "io1:{} NEW"},
         {"RADIO1:{}", "RADIO1:{} NEW"},

@@ -72,7 +72,7 @@ static void test_refused(void **state)
         int result;
     } cases[] = {
         {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\","
-         "\"new\":[1]}",
+         "\"new\":[\"ü\"]}",
          0},
         {"{\"version\":1,\"cluster\":\"d\",\"from\":\"n2\",\"to\":\"n1\",\"id\":\"42\"}", -EXDEV},
         {"{\"version\":1,\"cluster\":\"c\",\"from\":\"n2\",\"to\":\"n3\",\"id\":\"42\"}",
