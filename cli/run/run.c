@@ -78,13 +78,11 @@ static const char help[] =
     "Exit status: that of the command (128 + n when signal n ended it), 125 jobio itself failed,\n"
     "126 the command cannot be executed, 127 there is no such command, 2 usage.\n";
 
-/* How long to wait until the kernel has detached the programs of earlier runs, which takes some
- * seconds, and between two checks. */
+/* How long to wait until the kernel has detached the programs of earlier runs. */
 #define DETACH_NS (60 * NS_PER_S)
 #define DETACH_CHECK_MS 20
-#define DETACH_SILENT_NS NS_PER_S /* the user is told of a longer wait */
-/* How long to wait for a jobiod that is being restarted when the command ends, and between two
- * requests at most, about. */
+#define DETACH_SILENT 50 /* checks; then the user is told */
+/* How long to wait for a jobiod that is being restarted, and between two requests, at most. */
 #define RESTART_NS (30 * NS_PER_S)
 #define RESTART_CHECK_MS 1000u
 
@@ -148,17 +146,14 @@ static bool is_root(void)
  * requests, which are short, this is rare, and reported. */
 static int wait_for_earlier_runs(const struct run *run, struct error *error)
 {
-    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC), waited_ns = 0;
-    bool told = false;
+    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+    unsigned waits = 0;
 
-    while (watch_is_detaching(start_ns) && waited_ns < DETACH_NS) {
+    while (watch_is_detaching(start_ns) && clock_ns(CLOCK_MONOTONIC) - start_ns < DETACH_NS) {
         if (child_wait_interrupt(run->child, DETACH_CHECK_MS))
             return error_set(error, -EINTR, "a signal ended the wait for the end of earlier runs");
-        waited_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
-        if (!told && waited_ns >= DETACH_SILENT_NS)
-            output_error("run: the kernel detaches the programs of an earlier run: waiting at most "
-                         "60 seconds for it");
-        told |= waited_ns >= DETACH_SILENT_NS;
+        if (++waits == DETACH_SILENT)
+            output_error("run: the kernel detaches the programs of an earlier run: at most 60 s");
     }
     return 0;
 }
