@@ -389,7 +389,7 @@ no_client() {
     [ ! -e /sys/module/nfs ]
     run_job sh -c 'modprobe nfsv4
         mount -t nfs4 -o vers=4.2 127.0.0.1:/ /nfs
-        until bpftool prog show | grep -q rpc_stats_latency; do sleep 0.1; done
+        until bpftool prog show | grep -qE "rpc_(stats_latency|exit_task)"; do sleep 0.1; done
         chmod 600 /nfs/file'
     jq -c '.mounts[] | select(.mount == "/nfs").rpc' "$T/report"
     jq -e '.mounts[] | select(.mount == "/nfs").rpc | .complete == false and .ops.setattr.calls == 1' "$T/report"
