@@ -129,6 +129,7 @@ is_exact() {
     grep -Eq '^waiting code: 2[0-9] calls ' "$T/text"
 }
 
+# bats test_tags=any-backend
 @test "a stack that is too deep is truncated, and that is counted" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" deep 20
     is_exact
@@ -137,6 +138,7 @@ is_exact() {
     tr -s ' \n' ' ' < "$T/text" | grep -E '\(truncated, without the outer functions: (2[0-9]|3[0-9]) calls, '
 }
 
+# bats test_tags=any-backend
 @test "a function without unwind tables ends the stack: its frame pointer is not followed" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" opaque 20
     is_exact
@@ -157,6 +159,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$status" = 1 ]
 }
 
+# bats test_tags=any-backend
 @test "a Python function is found in a container" {
     # Of its own processes and with its own /tmp, so that the map has another number and cannot be reached by its path.
     # shellcheck disable=SC2016 # the inner shell expands them
@@ -166,6 +169,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(spans read "$T/slow/0")" = "$(time_of "^[^;]*;_start;.*$PYTHON") 30" ]
 }
 
+# bats test_tags=any-backend
 @test "a Python function without a name ends the stack" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" unnamed 30
     is_exact
@@ -179,6 +183,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(spans read "$T/slow/0")" = "$(time_of '^true;_start;_dl_start;.*;open_verify[^;]*;[_a-z]*read[_a-z]* ') 1" ]
 }
 
+# bats test_tags=any-backend
 @test "of 150 stacks 100 are kept, and the others are summed up" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" many 2
     is_exact
@@ -188,6 +193,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(grep -c '^\[other stacks\] ' "$T/folded")" = 1 ]
 }
 
+# bats test_tags=any-backend
 @test "calls beyond the limit per second are counted without a stack" {
     folded --stacks-rate 2 -- "$BIN/waiter" "$SLOW" culprit 100
     is_exact
@@ -197,11 +203,13 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     grep -q '(no stack, because of the limit per second: ' "$T/text"
 }
 
+# bats test_tags=any-backend
 @test "calls that are shorter than the limit are not counted" {
     folded --stacks-min 10s -- "$BIN/waiter" "$SLOW" culprit 10
     [ ! -s "$T/folded" ]
 }
 
+# bats test_tags=any-backend
 @test "a function without a name has its address and the build id of its file" {
     strip -o "$T/stripped" "$BIN/waiter"
     text --stacks-rate 10000 -- "$T/stripped" "$SLOW" culprit 30
@@ -213,6 +221,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     ((address > 0x$start && address < 0x$start + 0x$size))
 }
 
+# bats test_tags=any-backend
 @test "names are found when the process has ended and its program is deleted" {
     # shellcheck disable=SC2016 # the inner shell expands them
     folded --stacks-rate 10000 -- sh -c 'cp "$1" "$2"; "$2" "$3" culprit 30 & wait; rm "$2"' - \
@@ -221,6 +230,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(spans read "$T/slow/0")" = "$(time_of '^copy;_start;.*;culprit;') 30" ]
 }
 
+# bats test_tags=any-backend
 @test "a program that a process executed later does not give its names to the stacks of the one before" {
     # jobio is stopped during the reads. Without address randomization both programs are at the same address.
     # shellcheck disable=SC2016 # the inner shells expand them
@@ -235,6 +245,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(grep -c '^waiter;' "$T/folded")" = "$(grep -Ec '^waiter;(.process ended. |_start;)' "$T/folded")" ]
 }
 
+# bats test_tags=any-backend
 @test "a library that is truncated during the run does not kill jobio, and has no names" {
     mkdir "$T/lib"
     cp "$(ldd "$BIN/waiter" | awk '$1 == "libc.so.6" { print $3 }')" "$T/lib"
@@ -265,6 +276,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(time_of '^waiter;_start;.*;culprit;')" -gt 200000000 ]
 }
 
+# bats test_tags=any-backend
 @test "the options are checked before the command starts" {
     run "$BUILD/jobio" run --stacks-min 5ms -- touch "$T/was-run"
     [ "$status" = 2 ] && [[ $output == *"require --stacks"* ]]

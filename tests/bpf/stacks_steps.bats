@@ -98,6 +98,7 @@ waited() {
         " [0-9.]+ m?s [0-9.]+ % $READS waiter [a-z_0-9]*pread[a-z_0-9]* \(libc\.so\.6\) culprit \(waiter\) (wait_in \(waiter\) )?main \(waiter\) "
 }
 
+# bats test_tags=any-backend
 @test "a Python function is found in a step of a user" {
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
     tag 0
@@ -109,6 +110,7 @@ waited() {
     jq -e '.stacks[0].functions | any(. == {"function": "Loader.load", "file": "loader/__init__.py"})' "$T/code"
 }
 
+# bats test_tags=any-backend
 @test "only of the jobs that asked, and not of root" {
     start_jobiod "sample = asked" "min = 10ms" "rate = 10000"
     tag 0
@@ -124,6 +126,7 @@ waited() {
     grep "step 7.2: its waiting code is incomplete: only root can read the stacks of root" "$T/jobiod.log"
 }
 
+# bats test_tags=any-backend
 @test "without the setting nothing is made in the kernel, and the log says so" {
     start_jobiod "sample = no"
     tag 0 STACKS=1
@@ -163,6 +166,7 @@ wakeups() {
     jq -e '.all.calls >= 250 and .lost.calls == 0 and .not_sampled.calls == 0' "$T/code"
 }
 
+# bats test_tags=any-backend
 @test "the process that unwinds has the user's id and no capability" {
     start_jobiod "sample = yes" "rate = 10000"
     tag 0
@@ -177,6 +181,7 @@ wakeups() {
     end 0
 }
 
+# bats test_tags=any-backend
 @test "the stacks of a program with other privileges than its user are not handed to a process of the user" {
     install -m 4755 "$BIN/waiter" "$BATS_FILE_TMPDIR/setuid"
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
@@ -189,6 +194,7 @@ wakeups() {
     jq -e '.not_unwound.calls >= 20' "$T/code"
 }
 
+# bats test_tags=any-backend
 @test "a process that dies costs the stacks that it had, and they are counted" {
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
     tag 0
@@ -205,6 +211,7 @@ wakeups() {
     status_is ".steps.running == 0"
 }
 
+# bats test_tags=any-backend
 @test "of more steps of a user than are unwound at once the calls are counted" {
     local step
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
@@ -221,6 +228,7 @@ wakeups() {
     grep "step 7.16: its waiting code is incomplete: the stacks of 16 steps of the user are recorded already" "$T/jobiod.log"
 }
 
+# bats test_tags=any-backend
 @test "if jobiod ends before the process that unwinds, the calls are counted without a stack" {
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
     tag 0
