@@ -160,7 +160,7 @@ static const unsigned char *code;
 
 typedef int (*trampoline_f)(struct taken *, void *, int, int (*)(struct taken *));
 
-static int call(struct taken *taken, int kind)
+static inline __attribute__((always_inline)) int call(struct taken *taken, int kind)
 {
     return ((trampoline_f)(uintptr_t)(code + kind * PAGE))(taken, NULL, 0, inner);
 }
