@@ -244,6 +244,7 @@ wakeups() {
     jq -e '.stacks == [] and .not_unwound.calls == .all.calls and .all.calls >= 10' "$T/code"
 }
 
+# bats test_tags=any-backend
 @test "after a restart of jobiod the calls before it are counted without a stack" {
     start_jobiod "sample = yes" "min = 10ms" "rate = 10000"
     tag 0

@@ -226,7 +226,11 @@ int main(int argc, char **argv)
 
     path = n ? argv[1] : "";
     slow = open(path, O_RDONLY);
+    if (slow < 0)
+        perror(path);
     quick = open("/proc/self/exe", O_RDONLY);
+    if (quick < 0)
+        perror("/proc/self/exe");
     if (slow < 0 || quick < 0) {
         fprintf(stderr,
                 "usage: waiter FILE culprit|deep|opaque|execute|many|copy|flush|release|python|"
