@@ -3,25 +3,14 @@
 #ifndef JOBIO_COLLECTOR_STACKS_UNWIND_MESSAGE_H
 #define JOBIO_COLLECTOR_STACKS_UNWIND_MESSAGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "bpf/stack_records.h"
 #include "collector/probe/stacks.h"
-#include "common/clock.h"
 
 /* Before the reason why the process answers nothing. */
 #define UNWIND_FAILURE "failure "
-
-/* Returns whether the process may unwind another stack: it takes at most 10 s of CPU time and 2 %
- * of the time since its start. A job of short programs has tables to read for each. */
-#define UNWIND_FREE_NS (10 * NS_PER_S)
-#define UNWIND_SHARE 50
-static inline bool unwind_may_go_on(uint64_t cpu_ns, uint64_t since_start_ns)
-{
-    return cpu_ns < UNWIND_FREE_NS + since_start_ns / UNWIND_SHARE;
-}
 
 struct unwind_message {
     uint64_t started, stack_start, time_ns, from;

@@ -8,9 +8,11 @@
 #define JOBIO_COLLECTOR_STACKS_UNWINDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "collector/probe/stacks.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/stack.h"
 
@@ -36,6 +38,16 @@ int unwinder_take(struct unwinder *unwinder, struct stack_profile *ret, struct e
 /* End the process. Returns true if it has ended, and the unwinder is freed; else try again later:
  * it may wait for a file system. */
 bool unwinder_destroy(struct unwinder *unwinder);
+
+/* The process takes at most this CPU time and a part of the time since its start: a job of short
+ * programs has tables to read for each. What it does not unwind then is missing in its answer.
+ * Returns whether it may unwind another stack. */
+#define UNWINDER_FREE_NS (10 * NS_PER_S)
+#define UNWINDER_SHARE 50 /* a fiftieth */
+static inline bool unwinder_may_go_on(uint64_t cpu_ns, uint64_t since_start_ns)
+{
+    return cpu_ns < UNWINDER_FREE_NS + since_start_ns / UNWINDER_SHARE;
+}
 
 /* The argument of main() in that process, and its main(): returns the exit status. */
 #define UNWINDER_ARGUMENT "--unwind"

@@ -150,11 +150,10 @@ static void read_stacks(struct profiler *profiler)
            (ssize_t)offsetof(struct unwind_message, bytes)) {
         const struct probe_stack stack = unwind_message_stack(&message, (size_t)n);
 
-        if (!unwind_may_go_on(clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-                              clock_ns(CLOCK_MONOTONIC) - start))
-            continue;
-        limit_time(STACK_S);
-        profiler_add(profiler, &stack);
+        limit_time(STACK_S); /* also of one that is left out: to receive it takes time, too */
+        if (unwinder_may_go_on(clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                               clock_ns(CLOCK_MONOTONIC) - start))
+            profiler_add(profiler, &stack);
     }
 }
 

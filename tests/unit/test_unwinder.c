@@ -18,7 +18,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "collector/stacks/unwind_message.h"
 #include "collector/stacks/unwinder.h"
 #include "common/cleanup.h"
 #include "tests/unit/taken_stack.h"
@@ -204,10 +203,10 @@ static void test_stop(void **state)
 static void test_cpu_time(void **state)
 {
     (void)state;
-    assert_true(unwind_may_go_on(UNWIND_FREE_NS - 1, 0));
-    assert_false(unwind_may_go_on(UNWIND_FREE_NS, 0));
-    assert_true(unwind_may_go_on(UNWIND_FREE_NS + 2 * NS_PER_S - 1, 100 * NS_PER_S)); /* 2 % */
-    assert_false(unwind_may_go_on(UNWIND_FREE_NS + 2 * NS_PER_S, 100 * NS_PER_S));
+    assert_true(unwinder_may_go_on(UNWINDER_FREE_NS - 1, 0));
+    assert_false(unwinder_may_go_on(UNWINDER_FREE_NS, 0));
+    assert_true(unwinder_may_go_on(UNWINDER_FREE_NS + 2 * NS_PER_S - 1, 100 * NS_PER_S)); /* 2 % */
+    assert_false(unwinder_may_go_on(UNWINDER_FREE_NS + 2 * NS_PER_S, 100 * NS_PER_S));
 }
 
 /* --- the user --------------------------------------------------------------------------------- */
