@@ -42,7 +42,9 @@ void probe_stacks_end(struct probe *probe, uint32_t step);
 int probe_stacks_counts(const struct probe *probe, uint32_t step, struct stack_counts *ret,
                         struct error *error);
 
-/* A descriptor that is readable when there are stacks; -1: the probe was created without them. */
+/* A descriptor that is readable when there are stacks to read; -1: the probe was created without
+ * them. The first stacks of a program (STACK_FIRST) make it readable at once, because its process
+ * may end soon; later ones may wait for STACK_WAKE_NS. */
 int probe_stacks_fd(const struct probe *probe);
 /* Pass on the stacks that were reported since the last call, at most `max`; returns 1 if there may
  * be more. */
