@@ -81,7 +81,7 @@ static const char help[] =
 /* How long to wait until the kernel has detached the programs of earlier runs. */
 #define DETACH_NS (60 * NS_PER_S)
 #define DETACH_CHECK_MS 20
-#define DETACH_SILENT 50 /* checks; then the user is told */
+#define DETACH_TELL_AFTER 50 /* checks */
 /* How long to wait for a jobiod that is being restarted, and between two requests, at most. */
 #define RESTART_NS (30 * NS_PER_S)
 #define RESTART_CHECK_MS 1000u
@@ -152,8 +152,8 @@ static int wait_for_earlier_runs(const struct run *run, struct error *error)
     while (watch_is_detaching(start_ns) && clock_ns(CLOCK_MONOTONIC) - start_ns < DETACH_NS) {
         if (child_wait_interrupt(run->child, DETACH_CHECK_MS))
             return error_set(error, -EINTR, "a signal ended the wait for the end of earlier runs");
-        if (++waits == DETACH_SILENT)
-            output_error("run: the kernel detaches the programs of an earlier run: at most 60 s");
+        if (++waits == DETACH_TELL_AFTER)
+            output_error("run: waiting at most 60 s until an earlier run is detached");
     }
     return 0;
 }

@@ -168,7 +168,7 @@ check_program() {
     jobio run --mpi --output /dev/null -- pgrep -cx jobio > "$T/processes" 2> "$T/stderr"
     cat "$T/processes" "$T/stderr"
     [ "$(cat "$T/processes")" = 1 ]
-    grep "the kernel detaches the programs of an earlier run" "$T/stderr"
+    grep "waiting at most 60 s until an earlier run is detached" "$T/stderr"
 }
 
 @test "C: every class of functions is counted exactly" {
