@@ -22,6 +22,7 @@
 #include "common/address.h"
 #include "common/cleanup.h"
 #include "common/node_name.h"
+#include "common/text.h"
 
 /* --- the check -------------------------------------------------------------------------------- */
 
@@ -237,9 +238,9 @@ static const struct {
     const char *section, *others, *effect;
 } need_url[] = {
     {"peers", "munge_socket", "each node reports only its own part"},
-    {"push", "linger metrics_user", "nothing is pushed"},
+    {"push", "linger,metrics_user", "nothing is pushed"},
     {"history", "", "no step is sent to a database"},
-    {"trace", "allow rate max keep_size", "no trace is delivered"},
+    {"trace", "allow,rate,max,keep_size", "no trace is delivered"},
 };
 
 static bool has_url(const struct settings *settings, const char *section)
@@ -263,7 +264,7 @@ static void print_unused(FILE *out, const struct settings *settings)
             const struct setting *setting = &settings->made.items[j];
 
             if (strcmp(setting->key->section, section) != 0 ||
-                strstr(need_url[i].others, setting->key->name))
+                text_list_has(need_url[i].others, setting->key->name))
                 continue;
             (void)fprintf(out, "%s:%u: [%s] has no url: %s\n", setting->file, setting->line,
                           section, need_url[i].effect);
