@@ -461,8 +461,10 @@ for i in range(16):
     few_slots 3 4
 }
 
-# Linux 7.2 has more than two requests in progress there.
+# On Linux 7.2, the only tested kernel that preempts programs, it is 1.3 times; the cause is not known.
 # bats test_tags=long
 @test "a client with two slots is seen as time in its queue (NFSv4.2)" {
-    few_slots 4.2 1
+    local least=4
+    ! preempts || least=1
+    few_slots 4.2 $least
 }
