@@ -167,6 +167,14 @@ static int find_opened(const struct btf *btf, const struct target *target)
     return at < 0 ? target_opaque(btf, target, "pathname") : at;
 }
 
+/* The index of the file that is written. The second parameter of other hooks is not a file. */
+static uint8_t find_written(const struct hook_entry *entry, const struct hook_indexes *indexes)
+{
+    if (entry->needs_second && indexes->second != HOOK_NO_INDEX)
+        return indexes->second;
+    return entry->ops == OPS(IO_WRITE) ? indexes->argument : HOOK_NO_INDEX;
+}
+
 static int hook_resolve(const struct btf *btf, struct functions *functions,
                         const struct hook_entry *entry, struct hook_indexes *indexes,
                         struct probe_hook *hook)
@@ -201,8 +209,7 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
     indexes->result = btf_vlen(target.params) - target.skip;
     indexes->returns = kind;
     find_offsets(btf, entry, &target, indexes);
-    indexes->target =
-        entry->ops == OPS(IO_WRITE) && second < 0 ? indexes->argument : indexes->second;
+    indexes->target = find_written(entry, indexes);
     return 0;
 }
 

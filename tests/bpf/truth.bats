@@ -60,6 +60,27 @@ counted() {
     [ "$(jq -r '.fstypes | [.[]] | sort | join(" ")' "$T/all.counted")" = "ext4 overlay tmpfs tmpfs" ]
 }
 
+# The open copies the file: its pages are added in the open, which has no file yet.
+@test "pages that an open on overlayfs copies do not count on the mount that is used next" {
+    local name below="$T/ext4/below"
+    mkdir -p "$below"/{lower,upper,work} "$T/copied" "$T/next"
+    head -c 1M /dev/zero > "$below/lower/file"
+    mount -t overlay -o "lowerdir=$below/lower,upperdir=$below/upper,workdir=$below/work" overlay "$T/copied"
+    truncate -s 64M "$T/next.image"
+    mkfs.ext4 -q "$T/next.image"
+    mount -o loop "$T/next.image" "$T/next"
+    sync
+    echo 3 > /proc/sys/vm/drop_caches
+    # shellcheck disable=SC2016 # for that shell
+    "$BIN/count" -o "$T/copies" -- \
+        sh -c 'echo 0 > "$CGROUP/cgroup.procs"; : >> "$0/file"; head -c 65536 /dev/zero > "$1/file"' "$T/copied" "$T/next"
+    name=$(mountpoint -d "$T/next")
+    umount "$T/copied" "$T/next"
+    jq -c .caches "$T/copies"
+    jq -e --arg next "$name" '.caches[$next] == {hit: 0, miss: 0, read: 0, fault: 0, prefetch: 0, write: 65536}' "$T/copies"
+    jq -e --arg ext4 "$(mountpoint -d "$T/ext4")" '.caches[$ext4].read >= 1048576' "$T/copies"
+}
+
 @test "a step below a freezer cgroup of v1 is counted exactly" {
     mkdir -p "$T/freezer" "$T/overlay/v1"
     mount -t cgroup -o freezer freezer "$T/freezer"
