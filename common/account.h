@@ -86,9 +86,9 @@ static inline bool io_op_is_meta(enum io_op op)
 {
     return IO_METADATA & 1ull << op;
 }
-/* The same for a bit number in a set of operations (bit 1 << io_op); that of IO_CACHE is "cache".
- */
-#define IO_SET_BITS (IO_OP_COUNT + 1)
+/* The same for a bit number in a set of operations (bit 1 << io_op); those of IO_CACHE and
+ * IO_THROTTLING are "cache" and "throttling". */
+#define IO_SET_BITS (IO_OP_COUNT + 2)
 /* Types of private mounts that the totals of a node list; further types are one, "(other)". */
 #define IO_PRIVATE_TYPES 64
 const char *io_bit_name(unsigned bit);

@@ -34,14 +34,20 @@ int io_op_parse(const char *name)
     return -EINVAL;
 }
 
+/* Of the bits after those of the operations. */
+static const char *const set_names[IO_SET_BITS - IO_OP_COUNT] = {"cache", "throttling"};
+
 const char *io_bit_name(unsigned bit)
 {
-    return bit == IO_OP_COUNT ? "cache" : io_op_name(bit);
+    return bit < IO_OP_COUNT ? io_op_name(bit) : set_names[bit - IO_OP_COUNT];
 }
 
 int io_bit_parse(const char *name)
 {
-    return strcmp(name, "cache") ? io_op_parse(name) : IO_OP_COUNT;
+    for (int i = 0; i < IO_SET_BITS - IO_OP_COUNT; i++)
+        if (!strcmp(set_names[i], name))
+            return IO_OP_COUNT + i;
+    return io_op_parse(name);
 }
 
 #define IO_MMAP (1ull << IO_MMAP_READ | 1ull << IO_MMAP_WRITE)

@@ -34,6 +34,8 @@ enum io_unit {
 #define IO_FIELD_WRAPS 1
 /* Only reads and writes have it; JSON omits it for other operations. */
 #define IO_FIELD_ORDER 2
+/* JSON omits it if it is 0. */
+#define IO_FIELD_RARE 4
 
 struct io_field {
     const char *name; /* JSON key, column of the store; op_NAME in ClickHouse */
@@ -61,6 +63,8 @@ struct io_field {
  * errnos: ascending code; the sum of the counts is <= errors.
  * time_ns: time inside synchronous calls.
  * max_ns: longest call, "at least".
+ * throttled_ns: the part of time_ns in which the kernel held up the writer until dirty pages were
+ *   written (bpf/throttle.bpf.h).
  */
 /* clang-format off */
 #define IO_FIELDS(X) \
@@ -79,6 +83,8 @@ struct io_field {
     X(SUM, time_ns, "time_ns", NS, .csv = "Time", .advice = "s", \
       .metric = "seconds_total", .help = "Seconds that threads waited inside calls") \
     X(MAX, max_ns, "max_ns", NS, .csv = "Longest", .advice = "longest_s") \
+    X(SUM, throttled_ns, "throttled_ns", NS, .csv = "Throttled", .advice = "throttled_s", \
+      .flags = IO_FIELD_RARE) \
     X(HISTOGRAM, size_log2, "size_log2", BYTES, .flags = IO_FIELD_WRAPS) \
     X(HISTOGRAM, latency_log2, "latency_log2", NS, .flags = IO_FIELD_WRAPS)
 /* clang-format on */

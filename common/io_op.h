@@ -49,11 +49,12 @@ enum io_op { IO_OPS(IO_OP_NUMBER) IO_OP_COUNT };
 
 #define IO_OP_FIRST_META IO_OPEN
 
-/* In a set of operations (bit 1 << io_op): the metadata operations, and the counters of the page
- * cache. */
+/* In a set of operations (bit 1 << io_op): the metadata operations, the counters of the page cache,
+ * and the waiting for writeback. */
 #define IO_METADATA \
     (((1ull << IO_OP_COUNT) - (1ull << IO_OP_FIRST_META)) & ~(1ull << IO_CLOSE | 1ull << IO_LOCK))
 #define IO_CACHE (1ull << IO_OP_COUNT)
+#define IO_THROTTLING (1ull << (IO_OP_COUNT + 1))
 
 /* A process that makes one of these is a reader, or a writer, of the mount. A clone moves no data.
  */

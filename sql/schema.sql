@@ -6,7 +6,7 @@
 --
 -- Times and durations are nanoseconds: *_ns is a duration, *_at_ns (and start_ns, end_ns) is wall clock
 -- time since 1970. Sizes are bytes. A number above 2^63 - 1 is stored as 2^63 - 1.
--- PRAGMA user_version is the version of this schema: 8.
+-- PRAGMA user_version is the version of this schema: 11.
 
 -- One job on this node. A requeued job has a row for each restart. A job number that was used again (after
 -- a reset of the cluster) has a row for each holder.
@@ -181,6 +181,8 @@ CREATE TABLE io (
     -- that did not. The remaining requests are of unknown order.
     sequential_requests INTEGER NOT NULL DEFAULT 0,
     random_requests INTEGER NOT NULL DEFAULT 0,
+    -- Of time_ns: the kernel held up the writer until dirty pages were written.
+    throttled_ns INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (step_id, mount_id, op),
     FOREIGN KEY (step_id, mount_id) REFERENCES step_mount (step_id, mount_id) ON DELETE CASCADE
 ) WITHOUT ROWID;

@@ -58,13 +58,20 @@ static void put_field(struct tree *t, struct json_object *to, const struct io_fi
     }
 }
 
+static bool has_field(const struct io_field *field, enum io_op op, const struct io_counter *c)
+{
+    if (field->flags & IO_FIELD_RARE)
+        return *io_field_of(field, c);
+    return !(field->flags & IO_FIELD_ORDER) || op == IO_READ || op == IO_WRITE;
+}
+
 static struct json_object *counter(struct tree *t, enum io_op op, const struct io_counter *c,
                                    const struct io_peak *peak, uint64_t elapsed_ns)
 {
     struct json_object *o = tree_object(t);
 
     for (size_t i = 0; i < IO_FIELD_COUNT; i++)
-        if (!(io_fields[i].flags & IO_FIELD_ORDER) || op == IO_READ || op == IO_WRITE)
+        if (has_field(&io_fields[i], op, c))
             put_field(t, o, &io_fields[i], c);
     tree_put_u64(t, o, "mean_bytes_per_s", io_per_second(c->bytes, elapsed_ns));
     tree_put_u64(t, o, "peak_bytes_per_s", peak->bytes_per_s);

@@ -85,6 +85,7 @@ CREATE TABLE IF NOT EXISTS jobio.io (
     op_errors Array(UInt64),
     op_time_ns Array(UInt64),
     op_max_ns Array(UInt64),
+    op_throttled_ns Array(UInt64),
     op_peak_bytes_per_s Array(UInt64),
     op_peak_requests_per_s Array(UInt64),
     op_job_peak_bytes_per_s Array(UInt64),

@@ -100,5 +100,6 @@ ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_device_ns Array(UInt6
     AFTER block_shared_queued_ns;
 ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS block_shared_latency_log2 Array(Array(UInt64))
     AFTER block_shared_device_ns;
+ALTER TABLE jobio.io ADD COLUMN IF NOT EXISTS op_throttled_ns Array(UInt64) AFTER op_max_ns;
 DROP TABLE IF EXISTS jobio.v_job;
 DROP TABLE IF EXISTS jobio.v_row;

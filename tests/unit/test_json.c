@@ -233,6 +233,7 @@ static void test_cause_of_all_operations_names_them(void **state)
     check_at(o, "/incomplete/0/ops/25", "\"lock\"");
     check_at(o, "/incomplete/0/ops/26", "\"lookup\"");
     check_at(o, "/incomplete/0/ops/27", "\"cache\"");
+    check_at(o, "/incomplete/0/ops/28", "\"throttling\"");
 }
 
 static void test_document_of_steps(void **state)

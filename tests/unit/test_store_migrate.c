@@ -20,7 +20,8 @@ static int64_t number(struct store *store, const char *text)
     return value;
 }
 
-/* What versions 10, 9, 8, 7, 6, 5, 4, 3 and 2 added. */
+/* What versions 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 added. */
+#define DROP_11 "ALTER TABLE io DROP COLUMN throttled_ns; "
 #define DROP_10 "DROP VIEW v_step_stack; DROP TABLE stack; DROP TABLE stack_profile; "
 #define DROP_9                                                                                  \
     "DROP VIEW v_step_block; DROP TABLE block; ALTER TABLE step DROP COLUMN block_incomplete; " \
@@ -137,10 +138,10 @@ static void test_store_of_version_1(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
               "PRAGMA user_version = 1");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT sum(ns_per_event) FROM job"), 0);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
@@ -156,9 +157,10 @@ static void test_store_of_version_2(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 "PRAGMA user_version = 2");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3
+              "PRAGMA user_version = 2");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_shape(store, fresh);
     assert_int_equal(sqlite3_exec(store->db, fill, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(number(store, "SELECT count(*) FROM outbox"), 5);
@@ -191,9 +193,9 @@ static void test_store_of_version_4(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 "PRAGMA user_version = 4");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 "PRAGMA user_version = 4");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "column job.exit_code INTEGER 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM v_job WHERE slurm_state IS NULL"), 1);
@@ -208,9 +210,9 @@ static void test_store_of_version_5(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 "PRAGMA user_version = 5");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 "PRAGMA user_version = 5");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "key mpi.step_id step.id CASCADE"));
     assert_non_null(strstr(fresh, "column timeline.longest_wait_ns TEXT 0 NULL 0 0"));
     assert_shape(store, fresh);
@@ -225,9 +227,9 @@ static void test_store_of_version_6(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 "PRAGMA user_version = 6");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 "PRAGMA user_version = 6");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "column step_mount.readers INTEGER 0 NULL 0 0"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step_mount WHERE readers IS NULL AND "
@@ -243,9 +245,9 @@ static void test_store_of_version_7(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 DROP_8 "PRAGMA user_version = 7");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 "PRAGMA user_version = 7");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "key rpc.step_id step_mount.step_id CASCADE"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step_mount WHERE rpc_incomplete IS NULL"),
@@ -260,9 +262,9 @@ static void test_store_of_version_8(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 DROP_9 "PRAGMA user_version = 8");
+    store_sql(DROP_11 DROP_10 DROP_9 "PRAGMA user_version = 8");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "key block.step_id step.id CASCADE"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM step WHERE block_incomplete IS NULL"), 5);
@@ -276,12 +278,27 @@ static void test_store_of_version_9(void **state)
     struct store *store;
 
     (void)state;
-    store_sql(DROP_10 "PRAGMA user_version = 9");
+    store_sql(DROP_11 DROP_10 "PRAGMA user_version = 9");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "key stack.step_id stack_profile.step_id CASCADE"));
     assert_shape(store, fresh);
     assert_int_equal(number(store, "SELECT count(*) FROM stack_profile"), 0);
+    store_close(store);
+}
+
+/* Migrate a store of version 10: no call is known to have been throttled. */
+static void test_store_of_version_10(void **state)
+{
+    char *fresh = fresh_shape();
+    struct store *store;
+
+    (void)state;
+    store_sql(DROP_11 "PRAGMA user_version = 10");
+    store = open_store(&directory);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
+    assert_shape(store, fresh);
+    assert_int_equal(number(store, "SELECT sum(throttled_ns) FROM io"), 0);
     store_close(store);
 }
 
@@ -295,9 +312,9 @@ static void test_store_of_version_3(void **state)
     store = open_store(&directory);
     sums = mount_sums(store);
     store_close(store);
-    store_sql(DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
+    store_sql(DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3");
     store = open_store(&directory);
-    assert_int_equal(number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(number(store, "PRAGMA user_version"), 11);
     assert_non_null(strstr(fresh, "column job.array_task INTEGER 0 NULL 0 0"));
     assert_non_null(strstr(fresh, "part job_end 0 end_ns 1 BINARY 1"));
     assert_non_null(strstr(fresh, "key timeline.mount_id step_mount.mount_id CASCADE"));
@@ -311,15 +328,15 @@ static void test_store_of_version_3(void **state)
     free(again);
 }
 
-/* Made-up versions: 10 is the real schema, 11 and 12 change it. */
+/* Made-up versions: 11 is the real schema, 12 and 13 change it. */
 static const struct sql_migration made_up[] = {
-    {11, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
-    {12, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
+    {12, "ALTER TABLE job ADD COLUMN two INTEGER; UPDATE job SET two = 2"},
+    {13, "CREATE TABLE three (x); INSERT INTO three VALUES (3)"},
     {0, NULL},
 };
 static const struct sql_migration broken[] = {
-    {11, "ALTER TABLE job ADD COLUMN two INTEGER"},
-    {12, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
+    {12, "ALTER TABLE job ADD COLUMN two INTEGER"},
+    {13, "CREATE TABLE three (x); INSERT INTO nowhere VALUES (3)"},
     {0, NULL},
 };
 
@@ -333,16 +350,16 @@ static void test_migration(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_ok(store_migrate(store, "no", made_up, &error), error);
-    assert_int_equal(number(store, "PRAGMA user_version"), 12);
+    assert_int_equal(number(store, "PRAGMA user_version"), 13);
     assert_int_equal(number(store, "SELECT two FROM job"), 2);
     assert_int_equal(number(store, "SELECT x FROM three"), 3);
     assert_int_equal(number(store, "SELECT count(*) FROM step"), 5);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* nothing to do */
     store_close(store);
-    (void)strcat(directory.store, ".v10");
+    (void)strcat(directory.store, ".v11");
     assert_int_equal(stat(directory.store, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
-    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 10 */
+    assert_int_equal(store_count_steps(), 5); /* the copy is a complete store of version 11 */
 }
 
 static void test_migration_that_fails(void **state)
@@ -354,11 +371,11 @@ static void test_migration_that_fails(void **state)
     store_make(5);
     store = open_store(&directory);
     assert_int_equal(store_migrate(store, "no", broken, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "version 12"));
-    assert_int_equal(number(store, "PRAGMA user_version"), 11); /* the first step succeeded */
+    assert_non_null(strstr(error.text, "version 13"));
+    assert_int_equal(number(store, "PRAGMA user_version"), 12); /* the first step succeeded */
     assert_int_equal(number(store, "SELECT count(*) FROM sqlite_master WHERE name = 'three'"), 0);
     assert_ok(store_migrate(store, "no", made_up, &error), error); /* continues from there */
-    assert_int_equal(number(store, "PRAGMA user_version"), 12);
+    assert_int_equal(number(store, "PRAGMA user_version"), 13);
     store_close(store);
 }
 
@@ -425,13 +442,13 @@ static void check_migration(int r, bool hit)
     if (r < 0) {
         assert_null(opened);
         version = file_version();
-        if (version == old.version || version == 10)
-            assert_file(version, version == 10 ? old.after : old.before);
+        if (version == old.version || version == 11)
+            assert_file(version, version == 11 ? old.after : old.before);
         assert_ok(run_migration(&error), error);
     }
     store_close(opened);
     opened = NULL;
-    assert_file(10, old.after);
+    assert_file(11, old.after);
     (void)snprintf(strchr(directory.store, '\0'), 8, ".v%d", old.version);
     assert_file(old.version, old.before);
     finish();
@@ -474,9 +491,10 @@ static void test_faults(void **state)
 
     (void)state;
     migrate_with_faults(
-        3, DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3", few);
+        3, DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 "PRAGMA user_version = 3",
+        few);
     migrate_with_faults(1,
-                        DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
+                        DROP_11 DROP_10 DROP_9 DROP_8 DROP_7 DROP_6 DROP_5 DROP_4 DROP_3 DROP_2
                         "PRAGMA user_version = 1",
                         fewer);
 }
@@ -493,12 +511,13 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MIGRATE_TEST(test_store_of_version_1),   MIGRATE_TEST(test_store_of_version_2),
-        MIGRATE_TEST(test_store_of_version_3),   MIGRATE_TEST(test_store_of_version_4),
-        MIGRATE_TEST(test_store_of_version_5),   MIGRATE_TEST(test_store_of_version_6),
-        MIGRATE_TEST(test_store_of_version_7),   MIGRATE_TEST(test_store_of_version_8),
-        MIGRATE_TEST(test_store_of_version_9),   MIGRATE_TEST(test_migration),
-        MIGRATE_TEST(test_migration_that_fails), cmocka_unit_test(test_faults),
+        MIGRATE_TEST(test_store_of_version_1), MIGRATE_TEST(test_store_of_version_2),
+        MIGRATE_TEST(test_store_of_version_3), MIGRATE_TEST(test_store_of_version_4),
+        MIGRATE_TEST(test_store_of_version_5), MIGRATE_TEST(test_store_of_version_6),
+        MIGRATE_TEST(test_store_of_version_7), MIGRATE_TEST(test_store_of_version_8),
+        MIGRATE_TEST(test_store_of_version_9), MIGRATE_TEST(test_store_of_version_10),
+        MIGRATE_TEST(test_migration),          MIGRATE_TEST(test_migration_that_fails),
+        cmocka_unit_test(test_faults),
     };
 
     if (sqlite3_libversion_number() < 3035000) {

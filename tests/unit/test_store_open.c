@@ -74,7 +74,7 @@ static void test_new_store_is_set_up(void **state)
     } want[] = {
         {"PRAGMA auto_vacuum", 2},
         {"PRAGMA application_id", STORE_APPLICATION},
-        {"PRAGMA user_version", 10},
+        {"PRAGMA user_version", 11},
         {"PRAGMA synchronous", 2},
         {"PRAGMA foreign_keys", 1},
 #if SQLITE_VERSION_NUMBER >= 3031000 /* older ones do not know it, and ignore it */
@@ -153,8 +153,8 @@ static void test_newer_store(void **state)
 {
     (void)state;
     store_make(1);
-    store_sql("PRAGMA user_version = 11");
-    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 11, this one knows 10)");
+    store_sql("PRAGMA user_version = 12");
+    assert_refused(-EPROTONOSUPPORT, "newer jobio (version 12, this one knows 11)");
 }
 
 static void test_odd_paths(void **state)
@@ -355,7 +355,7 @@ static void test_reader_errors(void **state)
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EMEDIUMTYPE);
     assert_int_equal(unlink(directory.store), 0);
     store_make(1);
-    store_sql("PRAGMA user_version = 11");
+    store_sql("PRAGMA user_version = 12");
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);
     store_sql("PRAGMA user_version = 0");
     assert_int_equal(store_open_reader(&reader, directory.store, &error), -EPROTONOSUPPORT);
