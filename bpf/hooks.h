@@ -76,6 +76,7 @@ enum kprobe_role {
     KPROBE_FLUSH,
     KPROBE_WALKED, /* this and the next follow the path of a call, as in bpf/walk.bpf.h */
     KPROBE_PARENT,
+    KPROBE_THROTTLE, /* see bpf/throttle.bpf.h */
 };
 
 /* Larger than every hook number; a power of two. */
@@ -251,7 +252,8 @@ enum kprobe_role {
     EVENT(page_added, "tp_btf/mm_filemap_add_to_page_cache", 1 << IO_MMAP_READ | IO_CACHE, "",     \
           OBJECT_FOLIO, "folio", OBJECT_PAGE, "page", "")
 
-/* Memory-mapped files and page cache fills: see bpf/cache.bpf.h. Closes: see bpf/close.bpf.h. */
+/* Memory-mapped files and page cache fills: see bpf/cache.bpf.h. Closes: see bpf/close.bpf.h.
+ * Writeback: see bpf/throttle.bpf.h. */
 #define STAGES(STAGE)                                                           \
     STAGE(filemap_fault, 1 << IO_MMAP_READ | IO_CACHE, "", OBJECT_FAULT, "vmf") \
     STAGE(do_page_mkwrite, 1 << IO_MMAP_WRITE, "", OBJECT_FAULT, "vmf")         \
@@ -260,7 +262,8 @@ enum kprobe_role {
     STAGE(__kernel_read, IO_CACHE, "", OBJECT_ANY, "file")                      \
     STAGE(__fput, 1ull << IO_CLOSE, "", OBJECT_FILE, "file")                    \
     STAGE(filp_close, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")  \
-    STAGE(filp_flush, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")
+    STAGE(filp_flush, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")  \
+    STAGE(balance_dirty_pages, IO_THROTTLING, "", OBJECT_ANY, "wb")
 
 /*
  * sendfile(2) uses do_splice_direct, or splice_file_to_pipe if the target is a pipe. 5.10 has no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The programs of the fentry backend. The headers implement them; read them in this order: current,
  * who, span, memory, chain, generation, order, bucket, users, new_mount, span_request, stack,
- * account, task, fill, lookup, call, walk; transfer, async, cache, close, release, exit.
+ * account, task, fill, lookup, call, walk; transfer, async, cache, throttle, close, release, exit.
  */
 #include "bpf/kernel.h"
 
@@ -37,6 +37,8 @@
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
 #include "bpf/cache.bpf.h"
+#include "bpf/throttle.bpf.h"
+#include "bpf/throttle_stage.bpf.h"
 #include "bpf/close.bpf.h"
 #include "bpf/release.bpf.h"
 #include "bpf/saved_map.bpf.h"

@@ -29,6 +29,7 @@
 #include "bpf/saved_map.bpf.h"
 #include "bpf/saved.bpf.h"
 #include "bpf/close.bpf.h"
+#include "bpf/throttle.bpf.h"
 #include "bpf/lookup.bpf.h"
 #include "bpf/kprobes.bpf.h"
 

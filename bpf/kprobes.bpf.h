@@ -240,6 +240,8 @@ static __always_inline int kprobe_enter_call(struct pt_regs *regs,
         return 0;
     saved->frame = frame;
     saved->witness = kprobe_witness(frame);
+    saved->target = to != IO_OP_COUNT;
+    saved->written = saved->target ? to : op;
     saved->start = bpf_ktime_get_ns();
     return 0;
 }
@@ -398,6 +400,37 @@ static __always_inline int kprobe_enter_close(struct pt_regs *regs,
     return kprobe_enter_call(regs, entry);
 }
 
+/* --- writeback: see bpf/throttle.bpf.h -------------------------------------------------------- */
+
+static __always_inline int kprobe_enter_throttle(void)
+{
+    struct task_struct *current = bpf_get_current_task_btf();
+    struct saved_call *saved = saved_find(current);
+
+    if (saved && saved->frame && !(current->flags & PF_IO_WORKER))
+        saved->throttle_start = bpf_ktime_get_ns();
+    return 0;
+}
+
+static __always_inline int kprobe_leave_throttle(void)
+{
+    struct saved_call *saved = saved_find(bpf_get_current_task_btf());
+    const struct saved_file *file;
+    struct call call = {};
+
+    if (!saved || !saved->frame || !saved->throttle_start)
+        return 0;
+    file = saved->target ? &saved->files[1] : &saved->files[0];
+    call.time_ns = bpf_ktime_get_ns() - saved->throttle_start;
+    saved->throttle_start = 0;
+    call.who = saved->who;
+    call.op = saved->written;
+    call.sb = file->sb;
+    call.dev = file->dev;
+    throttle_add(&call);
+    return 0;
+}
+
 /* --- the programs ----------------------------------------------------------------------------- */
 
 static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
@@ -414,6 +447,8 @@ static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
         return kprobe_walked(regs, entry);
     case KPROBE_PARENT:
         return kprobe_seek_parent(regs, entry);
+    case KPROBE_THROTTLE:
+        return kprobe_enter_throttle();
     }
     return kprobe_enter_call(regs, entry);
 }
@@ -424,8 +459,13 @@ static __always_inline int kprobe_leave(struct pt_regs *regs, __u64 cookie)
 
     if (who_has_no_steps())
         return 0;
-    return entry->role == KPROBE_PARENT ? kprobe_found_parent(regs)
-                                        : kprobe_leave_call(regs, entry);
+    switch (entry->role) {
+    case KPROBE_PARENT:
+        return kprobe_found_parent(regs);
+    case KPROBE_THROTTLE:
+        return kprobe_leave_throttle();
+    }
+    return kprobe_leave_call(regs, entry);
 }
 
 #endif

@@ -73,7 +73,16 @@ struct task_record {
     __u8 missed;      /* a page was read into the page cache for the call */
     __u8 fill_kind;   /* of the last page of `fill`, enum io_fill */
     __u32 plain;      /* who.generation if a thread waits for the task's calls, else 0 */
-    struct stage fault, prefetch, kernel_read;
+    struct stage fault;
+    union {
+        struct stage prefetch;
+        struct {
+            __u64 pad;
+            __u64 start; /* of the throttling, ns */
+            __u64 frame; /* of balance_dirty_pages(); 0: the task is not in it */
+        } throttle;      /* never during a prefetch; it uses no member that shows one */
+    };
+    struct stage kernel_read;
     __u64 fault_start;
     struct fill fill;
     struct hint hints[ACCOUNT_HINTS];

@@ -21,7 +21,7 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 17
+#define JOBIO_LAYOUT 18
 #endif
 #define JOBIO_SHAPE 5
 
@@ -229,7 +229,10 @@ struct account_value {
     __u64 max_ns;
     __u64 longest_wait_ns; /* of one thread in all its calls so far, plus the threads before it (map
                             * `chains`); the step's value is the maximum */
-    __u64 uncached_bytes;  /* of reads not served by the page cache alone, or bypassing it */
+    union {
+        __u64 uncached_bytes; /* of reads not served by the page cache alone, or bypassing it */
+        __u64 throttled_ns;   /* of other operations: the part of time_ns in writeback throttling */
+    };
     __u32 async_requests;
     __u32 errors;
     __u32 sequential; /* reads and writes of known order: see order.bpf.h */

@@ -22,14 +22,18 @@ struct saved_call {
         struct path *parent; /* of a path lookup: where the function stores the parent */
     };
     struct saved_file files[2];
-    __u64 frame;    /* of a function: the stack pointer after its return; 0: in none */
-    __u64 witness;  /* the return address on the stack, see kprobe_witness() */
-    __u32 number;   /* of a system call, plus 1; 0: in none */
-    __u16 walk;     /* as in struct task_record; files[0] holds what the path led to */
-    __u16 trial;    /* a nonblocking open, see call_is_trial() */
-    __u64 path_at;  /* of an open: address of its path; 0: not wanted */
-    __u64 closed;   /* address of the file that was flushed or released last */
-    __u64 flush_ns; /* the time of its flush; 0: none */
+    __u64 frame;          /* of a function: the stack pointer after its return; 0: in none */
+    __u64 witness;        /* the return address on the stack, see kprobe_witness() */
+    __u32 number;         /* of a system call, plus 1; 0: in none */
+    __u16 walk;           /* as in struct task_record; files[0] holds what the path led to */
+    __u16 trial;          /* a nonblocking open, see call_is_trial() */
+    __u64 path_at;        /* of an open: address of its path; 0: not wanted */
+    __u64 closed;         /* address of the file that was flushed or released last */
+    __u64 flush_ns;       /* the time of its flush; 0: none */
+    __u64 throttle_start; /* of the writeback throttling in the call, ns; 0: none */
+    __u8 written;         /* enum io_op of the function on the file that it writes */
+    __u8 target;          /* index of that file */
+    __u8 pad[6];
 };
 
 struct {

@@ -192,7 +192,10 @@ static int add_value(const void *key, const void *value, void *arg)
     to->bytes += from->bytes;
     to->errors += from->errors;
     to->time_ns += from->time_ns;
-    to->uncached_bytes += from->uncached_bytes;
+    if (at->op == IO_READ)
+        to->uncached_bytes += from->uncached_bytes;
+    else
+        to->throttled_ns += from->throttled_ns;
     to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
     if (from->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = from->longest_wait_ns;
@@ -281,7 +284,15 @@ static void widen(uint64_t *total, uint32_t before, uint32_t now)
     *total += (uint32_t)(now - before);
 }
 
-static void tally_op_finish(struct tally_op *op)
+/* A call that still runs has been throttled, but has not taken any time yet. */
+static uint64_t throttled_of(enum io_op op, const struct account_value *now)
+{
+    if (op == IO_READ)
+        return 0;
+    return now->throttled_ns < now->time_ns ? now->throttled_ns : now->time_ns;
+}
+
+static void tally_op_finish(struct tally_op *op, enum io_op number)
 {
     struct io_counter *counter = &op->counter;
     const struct account_value *now = &op->now, *before = &op->before;
@@ -289,6 +300,7 @@ static void tally_op_finish(struct tally_op *op)
     counter->requests = op->now.requests;
     counter->bytes = op->now.bytes;
     counter->time_ns = op->now.time_ns;
+    counter->throttled_ns = throttled_of(number, now);
     counter->max_ns = op->now.max_ns;
     widen(&counter->async_requests, before->async_requests, now->async_requests);
     widen(&counter->errors, before->errors, now->errors);
@@ -377,7 +389,7 @@ static void end_tally(const void *node, VISIT visit, void *arg)
             continue;
         add_to_step(pass->step, op, &tally->ops[op]->now);
         add_slices(tally, &tally->ops[op]->now);
-        tally_op_finish(tally->ops[op]);
+        tally_op_finish(tally->ops[op], (enum io_op)op);
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }

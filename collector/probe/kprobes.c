@@ -38,6 +38,7 @@ static const struct {
     [HOOK_filp_flush] = CLOSE(KPROBE_FLUSH),
     [HOOK_walked] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_WALKED},
     [HOOK_found_parent] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_PARENT},
+    [HOOK_balance_dirty_pages] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_THROTTLE},
 };
 
 static const char *const prefixes[SIDE_COUNT] = {"kprobe", "kretprobe"};

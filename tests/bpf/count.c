@@ -56,6 +56,7 @@ static struct json_object *json_counter(const struct io_counter *counter)
     json_object_object_add(op, "errno", errnos);
     json_object_object_add(op, "time_ns", json_object_new_uint64(counter->time_ns));
     json_object_object_add(op, "max_ns", json_object_new_uint64(counter->max_ns));
+    json_object_object_add(op, "throttled_ns", json_object_new_uint64(counter->throttled_ns));
     json_object_object_add(op, "size_log2", json_buckets(counter->size_log2));
     json_object_object_add(op, "latency_log2", json_buckets(counter->latency_log2));
     return op;
