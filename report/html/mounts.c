@@ -269,6 +269,7 @@ static void put_operations(const struct html *h, size_t i, bool open)
     html_table_end(h->out);
     put_sentence(h->out, summary_async(&m->io));
     put_sentence(h->out, summary_order(&m->io));
+    put_sentence(h->out, summary_throttled(&m->io));
     put_sentence(h->out, summary_users(m));
     put_sentence(h->out, summary_rpc(m));
     put_sentence(h->out, summary_cache(m));

@@ -149,6 +149,31 @@ char *summary_order(const struct io_account *io)
     return take_sentence(&text);
 }
 
+/* Less of the time of an operation is not worth a line. */
+#define THROTTLED_PART 100
+
+/* "held up until dirty pages were written: write 3.20 s of 4.00 s (80 %)" */
+char *summary_throttled(const struct io_account *io)
+{
+    const char *between = "held up until dirty pages were written: ";
+    struct text_buffer text;
+
+    if (!text_buffer_open(&text))
+        return NULL;
+    for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct io_counter *c = io->ops[op];
+        char part[UNITS_SIZE], all[UNITS_SIZE], share[UNITS_SIZE];
+
+        if (!c || !c->throttled_ns || c->throttled_ns < c->time_ns / THROTTLED_PART)
+            continue;
+        (void)fprintf(text.out, "%s%s %s of %s (%s)", between, io_op_name(op),
+                      units_time(c->throttled_ns, part), units_time(c->time_ns, all),
+                      units_percent(c->throttled_ns, c->time_ns, share));
+        between = ", ";
+    }
+    return take_sentence(&text);
+}
+
 /* How much was brought into the cache for reads, compared with what was read. The excess was not
  * used, unless files were mapped. */
 static void write_amplification(FILE *out, const struct io_cache *cache, bool is_mapped)

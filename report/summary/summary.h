@@ -69,12 +69,13 @@ char *summary_cause(const struct incomplete *item);
 char *summary_ops(uint64_t ops);
 
 /* Sentences about the failed calls on a mount (writes first), errors that are ordinary answers,
- * asynchronous calls, sequential calls, processes, and the page cache. NULL: there is nothing to
- * report, or out of memory. */
+ * asynchronous calls, sequential calls, throttled writes, processes, and the page cache. NULL: there
+ * is nothing to report, or out of memory. */
 char *summary_errors(const struct io_account *io);
 char *summary_answers(const struct io_account *io);
 char *summary_async(const struct io_account *io);
 char *summary_order(const struct io_account *io);
+char *summary_throttled(const struct io_account *io);
 char *summary_users(const struct io_mount *mount);
 char *summary_cache(const struct io_mount *mount);
 /* The same about the requests of the NFS client. */

@@ -142,6 +142,7 @@ static void write_mount(FILE *out, const struct text *t, const struct io_mount *
     write_sentence(out, t, "  ", summary_answers(&m->io));
     write_sentence(out, t, "  ", summary_async(&m->io));
     write_sentence(out, t, "  ", summary_order(&m->io));
+    write_sentence(out, t, "  ", summary_throttled(&m->io));
     write_sentence(out, t, "  ", summary_users(m));
     write_sentence(out, t, "  ", summary_rpc(m));
     write_sentence(out, t, "  ", summary_cache(m));
