@@ -11,7 +11,6 @@
  */
 #include "config.h"
 
-#include <bpf/btf.h>
 #include <fcntl.h>
 #include <math.h>
 #include <regex.h>
@@ -25,10 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bpf/hooks.h"
 #include "collector/probe/probe.h"
 #include "common/cleanup.h"
-#include "tests/bench/empty.skel.h"
+#include "tests/bench/empty.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUP CGROUPS "/jobio-bench"
@@ -465,47 +463,12 @@ static void measure(struct bench *bench, int mode)
     }
 }
 
-/* Returns whether the kernel has the function or tracepoint. If not, jobio does not hook it either.
- */
-static bool has_target(const struct btf *btf, const struct bpf_program *program)
-{
-    const char *section = bpf_program__section_name(program);
-    char name[128];
-
-    if (sscanf(section, "tp_btf/%100s", name + sizeof("btf_trace_") - 1) == 1) {
-        memcpy(name, "btf_trace_", sizeof("btf_trace_") - 1);
-        return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
-    }
-    return btf__find_by_name_kind(btf, strchr(section, '/') + 1, BTF_KIND_FUNC) > 0;
-}
-
 static void measure_empty(struct bench *bench)
 {
-    struct btf *btf = btf__load_vmlinux_btf();
-    struct empty_bpf *skel = empty_bpf__open();
-    struct bpf_link *links[2 * HOOK_COUNT];
-    struct bpf_program *program;
-    size_t n = 0;
+    struct empty_programs *programs = empty_attach();
 
-    if (!skel || !btf)
-        die("empty programs");
-    (void)libbpf_set_print(NULL);
-    bpf_object__for_each_program(program, skel->obj)
-    {
-        (void)bpf_program__set_autoload(program, has_target(btf, program));
-    }
-    btf__free(btf);
-    if (empty_bpf__load(skel) < 0)
-        die("empty programs");
-    bpf_object__for_each_program(program, skel->obj)
-    {
-        if (bpf_program__autoload(program))
-            links[n++] = bpf_program__attach(program); /* NULL: not to this function */
-    }
     measure(bench, EMPTY);
-    while (n)
-        bpf_link__destroy(links[--n]);
-    empty_bpf__destroy(skel);
+    empty_detach(programs);
 }
 
 static void measure_jobio(struct bench *bench)
