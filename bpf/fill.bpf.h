@@ -16,7 +16,7 @@ __noinline int fill_count_kind(__u32 kind)
     struct call call = {};
     __u64 bytes;
 
-    if (!task || kind >= IO_FILL_COUNT || !task->fill.pages[kind])
+    if (!task || kind >= IO_FILL_COUNT)
         return 0;
     call.who = task->who;
     call.dev = task->fill.dev;
@@ -31,13 +31,14 @@ __noinline int fill_count_kind(__u32 kind)
 /* Add the current task's pages to the counters. */
 __noinline int fill_count(void)
 {
-    struct task_record *task;
+    struct task_record *task = task_find();
 
+    if (!task)
+        return 0;
     for (int kind = 0; kind < IO_FILL_COUNT; kind++)
-        fill_count_kind(kind);
-    task = task_find();
-    if (task)
-        task->fill.sb = task->fill.inode = 0;
+        if (task->fill.pages[kind])
+            fill_count_kind(kind);
+    task->fill.sb = task->fill.inode = 0;
     return 0;
 }
 
