@@ -273,7 +273,7 @@ static __always_inline struct file *call_file(const struct task_record *task, __
 /* Returns why a page of this inode was added, and sets the super block on which it counts: that of
  * the file in the call, which on overlayfs differs from the page's. */
 static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *inode,
-                                                 struct call *call)
+                                                 __u64 *sb)
 {
     const volatile struct hook_indexes *at;
     struct file *source, *target;
@@ -285,11 +285,11 @@ static __always_inline enum io_fill fill_of_call(struct task_record *task, struc
     source = at->object == OBJECT_FILE ? call_file(task, at->argument) : NULL;
     target = call_file(task, at->target);
     if (target && (target == source || !source || BPF_CORE_READ(target, f_inode) == inode)) {
-        call->sb = BPF_CORE_READ(target, f_inode, i_sb);
+        *sb = (__u64)BPF_CORE_READ(target, f_inode, i_sb);
         return IO_FILL_WRITE;
     }
     if (source)
-        call->sb = BPF_CORE_READ(source, f_inode, i_sb);
+        *sb = (__u64)BPF_CORE_READ(source, f_inode, i_sb);
     return IO_FILL_READ;
 }
 
@@ -298,31 +298,31 @@ static __always_inline enum io_fill fill_of_call(struct task_record *task, struc
 static __noinline int page_explain(void *ctx, struct inode *inode, __u32 pages)
 {
     struct task_record *task = cache_task();
-    struct call call = {.sb = inode->i_sb};
+    __u64 sb = (__u64)inode->i_sb;
     enum io_fill kind = IO_FILL_READ;
     bool inside = true;
 
     if (!task)
         return 0;
     if (stage_has(&task->fault, ctx, HOOK_filemap_fault)) {
-        call.sb = (struct super_block *)task->fault.sb;
+        sb = task->fault.sb;
         kind = IO_FILL_FAULT;
     } else if (stage_has(&task->kernel_read, ctx, HOOK___kernel_read)) {
-        call.sb = (struct super_block *)task->kernel_read.sb;
+        sb = task->kernel_read.sb;
     } else if (task->frame && call_is_inside(task, (__u64)ctx)) {
-        kind = fill_of_call(task, inode, &call);
+        kind = fill_of_call(task, inode, &sb);
     } else {
         inside = false;
     }
     if (stage_has(&task->prefetch, ctx, HOOK_page_cache_async_ra)) {
         if (task->prefetch.sb)
-            call.sb = (struct super_block *)task->prefetch.sb;
+            sb = task->prefetch.sb;
         kind = IO_FILL_PREFETCH;
         inside = true;
     }
     if (kind == IO_FILL_READ)
         task->missed = 1;
-    fill_start(task, (__u64)call.sb, kind);
+    fill_start(task, sb, kind);
     fill_add(task, pages);
     if (inside)
         task->fill.inode = (__u64)inode;
@@ -331,32 +331,36 @@ static __noinline int page_explain(void *ctx, struct inode *inode, __u32 pages)
     return 0;
 }
 
-static __always_inline int page_added(void *ctx, struct inode *inode, __u32 pages)
+static __always_inline int page_added(void *ctx, struct task_record *task, struct inode *inode,
+                                      __u32 pages)
 {
-    struct task_record *task = task_find();
-
     if (task && task->fill.inode == (__u64)inode) {
         fill_add(task, pages);
         return 0;
     }
-    if ((!task && who_is_outside()) || (inode->i_mode & S_IFMT) != S_IFREG)
+    if ((inode->i_mode & S_IFMT) != S_IFREG)
         return 0;
     return page_explain(ctx, inode, pages);
 }
 
+/* Nothing of the page is loaded for a task outside of steps. */
 static __always_inline int on_page_added(void *ctx, const volatile struct hook_indexes *at)
 {
+    struct task_record *task;
     struct folio *folio;
     struct page *page;
 
     if (who_has_no_steps())
         return 0;
+    task = task_find();
+    if (task ? task_was_outside(task) : who_is_outside())
+        return 0;
     if (at->object == OBJECT_FOLIO) {
         folio = (struct folio *)argument_at(ctx, at->argument);
-        return page_added(ctx, folio->mapping->host, folio_pages(folio));
+        return page_added(ctx, task, folio->mapping->host, folio_pages(folio));
     }
     page = (struct page *)argument_at(ctx, at->argument);
-    return page_added(ctx, page->mapping->host, 1);
+    return page_added(ctx, task, page->mapping->host, 1);
 }
 
 #endif

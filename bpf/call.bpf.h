@@ -181,11 +181,16 @@ static __noinline int who_search(struct who *who)
     return who_find(who, current_task());
 }
 
+/* Returns true if the record says that the current task is in no step. */
+static __always_inline bool task_was_outside(const struct task_record *task)
+{
+    return task->who.shard_mask == WHO_NO_STEP && who_is_valid(&task->who);
+}
+
 /* Returns true if the current task is known to be in no step. */
 static __always_inline bool task_is_outside(const struct task_record *task)
 {
-    return (task && task->who.shard_mask == WHO_NO_STEP && who_is_valid(&task->who)) ||
-           who_is_outside();
+    return (task && task_was_outside(task)) || who_is_outside();
 }
 
 /* Fill in the caller and the duration. Returns false if the task is in no step, or if the call is
