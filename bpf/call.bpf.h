@@ -250,8 +250,8 @@ static __always_inline struct file *file_of(unsigned long descriptor)
     struct fdtable *table = TASK_READ(current_task(), files, fdt);
     struct file *file = NULL;
 
-    if (descriptor < BPF_CORE_READ(table, max_fds))
-        bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor);
+    if (descriptor < TASK_READ(table, max_fds))
+        bpf_probe_read_kernel(&file, sizeof(file), TASK_READ(table, fd) + descriptor);
     return file;
 }
 
