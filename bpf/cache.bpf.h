@@ -43,7 +43,7 @@ static __always_inline void stage_enter(struct task_record *task, struct stage *
     stage->frame = (__u64)ctx;
     stage->witness = argument_at(ctx, at->argument);
     stage->sb = (__u64)sb;
-    task->fill.inode = 0;
+    task->fill.mapping = 0;
 }
 
 /* Returns false if the entry was not seen. */
@@ -52,7 +52,7 @@ static __always_inline bool stage_leave(struct task_record *task, struct stage *
     if (stage->frame != (__u64)ctx)
         return false;
     stage->frame = 0;
-    task->fill.inode = 0;
+    task->fill.mapping = 0;
     if (!task->frame)
         fill_flush(task);
     return true;
@@ -294,15 +294,16 @@ static __always_inline enum io_fill fill_of_call(struct task_record *task, struc
 }
 
 /* Find out why a page was added. Until the next call or stage starts or ends, more pages of its
- * inode are added for the same reason. */
-static __noinline int page_explain(void *ctx, struct inode *inode, __u32 pages)
+ * file are added for the same reason. */
+static __noinline int page_explain(void *ctx, struct address_space *mapping, __u32 pages)
 {
+    struct inode *inode = mapping->host;
     struct task_record *task = cache_task();
     __u64 sb = (__u64)inode->i_sb;
     enum io_fill kind = IO_FILL_READ;
     bool inside = true;
 
-    if (!task)
+    if (!task || (inode->i_mode & S_IFMT) != S_IFREG)
         return 0;
     if (stage_has(&task->fault, ctx, HOOK_filemap_fault)) {
         sb = task->fault.sb;
@@ -325,22 +326,19 @@ static __noinline int page_explain(void *ctx, struct inode *inode, __u32 pages)
     fill_start(task, sb, kind);
     fill_add(task, pages);
     if (inside)
-        task->fill.inode = (__u64)inode;
+        task->fill.mapping = (__u64)mapping;
     else
         fill_flush(task);
     return 0;
 }
 
-static __always_inline int page_added(void *ctx, struct task_record *task, struct inode *inode,
-                                      __u32 pages)
+static __always_inline int page_added(void *ctx, struct task_record *task,
+                                      struct address_space *mapping, __u32 pages)
 {
-    if (task && task->fill.inode == (__u64)inode) {
-        fill_add(task, pages);
-        return 0;
-    }
-    if ((inode->i_mode & S_IFMT) != S_IFREG)
-        return 0;
-    return page_explain(ctx, inode, pages);
+    if (!task || task->fill.mapping != (__u64)mapping)
+        return page_explain(ctx, mapping, pages);
+    fill_add(task, pages);
+    return 0;
 }
 
 /* Nothing of the page is loaded for a task outside of steps. */
@@ -357,10 +355,10 @@ static __always_inline int on_page_added(void *ctx, const volatile struct hook_i
         return 0;
     if (at->object == OBJECT_FOLIO) {
         folio = (struct folio *)argument_at(ctx, at->argument);
-        return page_added(ctx, task, folio->mapping->host, folio_pages(folio));
+        return page_added(ctx, task, folio->mapping, folio_pages(folio));
     }
     page = (struct page *)argument_at(ctx, at->argument);
-    return page_added(ctx, task, page->mapping->host, 1);
+    return page_added(ctx, task, page->mapping, 1);
 }
 
 #endif

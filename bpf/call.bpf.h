@@ -153,7 +153,7 @@ static __always_inline void call_end_lost(struct task_record *task)
 {
     account_lost(task->who.key, LOST_ENDS, 1);
     task->frame = 0;
-    task->fill.inode = 0;
+    task->fill.mapping = 0;
 }
 
 /* Note the entry of the outermost call; `argument` is the index of its witness, and `opaque` as in

@@ -38,7 +38,7 @@ __noinline int fill_count(void)
     for (int kind = 0; kind < IO_FILL_COUNT; kind++)
         if (task->fill.pages[kind])
             fill_count_kind(kind);
-    task->fill.sb = task->fill.inode = 0;
+    task->fill.sb = task->fill.mapping = 0;
     return 0;
 }
 
@@ -63,7 +63,7 @@ static __noinline int fill_lose(struct task_record *task)
         task->fill.pages[kind] = 0;
     }
     account_lost(task->who.key, LOST_FILLS, pages * page_size);
-    task->fill.sb = task->fill.inode = 0;
+    task->fill.sb = task->fill.mapping = 0;
     return 0;
 }
 

@@ -45,9 +45,9 @@ struct stage {
 /* Pages of one super block that the task's calls have added to the page cache and that are not yet
  * in the counters. */
 struct fill {
-    __u64 inode; /* its next pages are added for the same reason as the last one; 0: unknown */
-    __u64 sb;    /* only for bpf_probe_read; 0: there are no such pages */
-    __u32 dev;   /* its s_dev */
+    __u64 mapping; /* its next pages are added for the same reason as the last one; 0: unknown */
+    __u64 sb;      /* only for bpf_probe_read; 0: there are no such pages */
+    __u32 dev;     /* its s_dev */
     __u32 fault_bytes; /* brought in by the task's fault so far */
     __u32 pages[IO_FILL_COUNT];
 };
