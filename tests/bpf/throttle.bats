@@ -69,9 +69,15 @@ counted() {
     jq -c '.backend, (.mounts | map_values(map_values({requests, bytes, time_ns, throttled_ns})))' "$T/report"
 }
 
+# The function graph tracer of Linux 5.10 does not see a function that has BPF programs.
+needs_tracer() {
+    [ "$(traced)" -gt 0 ] || [ "$JOBIO_KERNEL" != 5.10 ] || skip "the tracer does not see the function here"
+}
+
 # held_up OPERATION: it was held up as long as the tracer says, within 2 %, and no other operation was
 held_up() {
     local traced counted
+    needs_tracer
     traced=$(traced)
     counted=$(jq "[.mounts[].$1.throttled_ns // 0] | add / 1000000 | floor" "$T/report")
     echo "$1: $counted ms, traced: $traced ms"
@@ -124,6 +130,7 @@ $1"
 
 @test "faults of a mapped file on a slow disk" {
     fault "for at in range(0, 24 << 20, 4096): pages[at] = 1"
+    [ "$(jq -r .backend "$T/report")" != kprobe ] || skip "kprobes do not count faults"
     held_up mmap_write
 }
 
@@ -131,6 +138,7 @@ $1"
 @test "reads into a mapped file are not held up" {
     fault "
 os.preadv(os.open('$T/tmpfs/data', os.O_RDONLY), [pages], 0)"
+    needs_tracer
     [ "$(traced)" -ge 400 ]
     jq -e '[.mounts[][].throttled_ns] | add == 0' "$T/report"
     jq -e --argjson traced "$(traced)" '[.mounts[].read.time_ns // 0] | add >= 980000 * $traced' "$T/report"
