@@ -80,7 +80,7 @@ static void test_sentence(void **state)
     mapped->requests = 1;
     mapped->time_ns = mapped->throttled_ns = SECONDS(2);
     check_sentence("held up until dirty pages were written: write 240 s of 300 s (80 %), "
-                   "mmap_write 2.00 s of 2.00 s (100 %)");
+                   "mmap_write 2.0 s of 2.0 s (100 %)");
 }
 
 /* Whether the JSON document has the number. */
