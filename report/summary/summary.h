@@ -69,8 +69,8 @@ char *summary_cause(const struct incomplete *item);
 char *summary_ops(uint64_t ops);
 
 /* Sentences about the failed calls on a mount (writes first), errors that are ordinary answers,
- * asynchronous calls, sequential calls, throttled writes, processes, and the page cache. NULL: there
- * is nothing to report, or out of memory. */
+ * asynchronous calls, sequential calls, throttled writes, processes, and the page cache. NULL:
+ * there is nothing to report, or out of memory. */
 char *summary_errors(const struct io_account *io);
 char *summary_answers(const struct io_account *io);
 char *summary_async(const struct io_account *io);
