@@ -63,19 +63,19 @@ counted() {
 # The open copies the file: its pages are added in the open, which has no file yet.
 @test "pages that an open on overlayfs copies do not count on the mount that is used next" {
     local name below="$T/ext4/below"
-    mkdir -p "$below"/{lower,upper,work} "$T/copied" "$T/next"
+    mkdir -p "$below"/{lower,upper,work} "$T/copied" "$T/second"
     head -c 1M /dev/zero > "$below/lower/file"
     mount -t overlay -o "lowerdir=$below/lower,upperdir=$below/upper,workdir=$below/work" overlay "$T/copied"
-    truncate -s 64M "$T/next.image"
-    mkfs.ext4 -q "$T/next.image"
-    mount -o loop "$T/next.image" "$T/next"
+    truncate -s 64M "$T/second.image"
+    mkfs.ext4 -q "$T/second.image"
+    mount -o loop "$T/second.image" "$T/second"
     sync
     echo 3 > /proc/sys/vm/drop_caches
     # shellcheck disable=SC2016 # for that shell
     "$BIN/count" -o "$T/copies" -- \
-        sh -c 'echo 0 > "$CGROUP/cgroup.procs"; : >> "$0/file"; head -c 65536 /dev/zero > "$1/file"' "$T/copied" "$T/next"
-    name=$(mountpoint -d "$T/next")
-    umount "$T/copied" "$T/next"
+        sh -c 'echo 0 > "$CGROUP/cgroup.procs"; : >> "$0/file"; head -c 65536 /dev/zero > "$1/file"' "$T/copied" "$T/second"
+    name=$(mountpoint -d "$T/second")
+    umount "$T/copied" "$T/second"
     ! by_kprobes "$T/copies" || skip "kprobes do not count pages"
     jq -c .caches "$T/copies"
     jq -e --arg next "$name" '.caches[$next] == {hit: 0, miss: 0, read: 0, fault: 0, prefetch: 0, write: 65536}' "$T/copies"
