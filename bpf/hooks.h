@@ -263,7 +263,8 @@ enum kprobe_role {
     STAGE(__fput, 1ull << IO_CLOSE, "", OBJECT_FILE, "file")                    \
     STAGE(filp_close, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")  \
     STAGE(filp_flush, 1ull << IO_CLOSE, "flush at close", OBJECT_FILE, "filp")  \
-    STAGE(balance_dirty_pages, IO_THROTTLING, "", OBJECT_ANY, "wb")
+    STAGE(balance_dirty_pages, IO_THROTTLING, "", OBJECT_ANY, "wb")             \
+    STAGE(fault_dirty_shared_page, IO_THROTTLING, "", OBJECT_FAULT, "vmf")
 
 /*
  * sendfile(2) uses do_splice_direct, or splice_file_to_pipe if the target is a pipe. 5.10 has no

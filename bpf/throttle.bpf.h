@@ -2,9 +2,10 @@
 /*
  * Writeback throttling: balance_dirty_pages() holds up a task that makes pages dirty faster than
  * they are written. Its time is a part of the time of the task's call, on the file that the call
- * writes. It is not told apart in a read (of a buffer that is a mapped file), nor in asynchronous
- * calls. A fault is throttled when do_page_mkwrite() has returned, and its request is counted: the
- * time is added to that of mmap_write, but not to its latencies.
+ * writes. In a read (into a buffer that is a mapped file) it cannot be told from the rest of the
+ * call. Asynchronous calls have no time. A fault is throttled in fault_dirty_shared_page(), after
+ * do_page_mkwrite() has returned and its request is counted: the time is added to that of
+ * mmap_write, but not to its latencies.
  */
 #ifndef JOBIO_BPF_THROTTLE_H
 #define JOBIO_BPF_THROTTLE_H

@@ -23,17 +23,28 @@ static __always_inline int balance_dirty_pages_enter(void *ctx,
     return 0;
 }
 
-/* The super block that the task's outermost call writes to; NULL if it is not known yet. */
+/* The super block that the task's outermost call writes to; NULL if it is not known. */
 static __always_inline struct super_block *throttle_super(const struct task_record *task,
                                                           const volatile struct hook_indexes *at)
 {
-    __u8 index = at->target != HOOK_NO_INDEX ? at->target
-                 : at->object == OBJECT_FILE ? at->argument
-                                             : HOOK_NO_INDEX;
+    struct dentry *dentry = (struct dentry *)task->witness;
+    struct path *path = (struct path *)task->witness;
+    struct file *file = (struct file *)task->witness;
 
-    if (index == HOOK_NO_INDEX)
-        return (struct super_block *)task->reached_sb;
-    return BPF_CORE_READ(call_file(task, index), f_inode, i_sb);
+    if (at->target != HOOK_NO_INDEX) {
+        file = call_file(task, at->target);
+        return BPF_CORE_READ(file, f_inode, i_sb);
+    }
+    switch (at->object) {
+    case OBJECT_FILE:
+        return BPF_CORE_READ(file, f_inode, i_sb);
+    case OBJECT_DENTRY:
+        return BPF_CORE_READ(dentry, d_sb);
+    case OBJECT_PATH:
+        return BPF_CORE_READ(path, dentry, d_sb);
+    }
+    return call_is_by_path(at) || call_is_by_descriptor(at) ? (struct super_block *)task->reached_sb
+                                                            : NULL;
 }
 
 /* A fault inside a call belongs to the call, as its time does. */
@@ -52,8 +63,35 @@ static __noinline int throttle_call(struct task_record *task, struct call *call)
     return 0;
 }
 
-/* The task is in no call: it has just made a page of a mapping writable. */
-static __noinline int throttle_fault(struct task_record *task, struct call *call, bool timed)
+/* While fault_dirty_shared_page() runs, the task's fault has no start. */
+static __always_inline int fault_dirty_shared_page_enter(void *ctx,
+                                                         const volatile struct hook_indexes *at)
+{
+    struct task_record *task = cache_task();
+    struct file *file;
+
+    if (!task)
+        return 0;
+    file = ((struct vm_fault *)argument_at(ctx, at->argument))->vma->vm_file;
+    if (!file || !is_data(file))
+        return 0;
+    stage_enter(task, &task->fault, ctx, at, mapped_super(file));
+    task->fault_start = 0;
+    return 0;
+}
+
+static __always_inline int fault_dirty_shared_page_leave(void *ctx,
+                                                         const volatile struct hook_indexes *at)
+{
+    struct task_record *task = cache_find();
+
+    if (task)
+        stage_leave(task, &task->fault, ctx);
+    return 0;
+}
+
+/* The task is in no call, but in a fault. Its time is counted when it ends, if it has a start. */
+static __noinline int throttle_fault(struct task_record *task, struct call *call)
 {
     struct super_block *sb = (struct super_block *)task->fault.sb;
     struct account_value *value;
@@ -62,7 +100,7 @@ static __noinline int throttle_fault(struct task_record *task, struct call *call
     call->sb = sb;
     call->dev = BPF_CORE_READ(sb, s_dev);
     value = throttle_add(call);
-    if (!value || timed)
+    if (!value || task->fault_start)
         return 0;
     wait_add(&task->wait, call->time_ns, value);
     raise_to(&value->max_ns, call->time_ns);
@@ -85,7 +123,8 @@ static __always_inline int balance_dirty_pages_leave(void *ctx,
     call.hints = task->hints;
     if (task->frame && call_is_inside(task, (__u64)ctx))
         return throttle_call(task, &call);
-    return throttle_fault(task, &call, stage_has(&task->fault, ctx, HOOK_do_page_mkwrite));
+    return stage_has(&task->fault, ctx, HOOK_fault_dirty_shared_page) ? throttle_fault(task, &call)
+                                                                      : 0;
 }
 
 #endif

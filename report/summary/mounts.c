@@ -152,7 +152,7 @@ char *summary_order(const struct io_account *io)
 /* Less of the time of an operation is not worth a line. */
 #define THROTTLED_PART 100
 
-/* "held up until dirty pages were written: write 3.20 s of 4.00 s (80 %)" */
+/* "held up until dirty pages were written: write 3.2 s of 4.0 s (80 %)" */
 char *summary_throttled(const struct io_account *io)
 {
     const char *between = "held up until dirty pages were written: ";

@@ -15,16 +15,16 @@ disks_remove() {
     done
 }
 
-# device [ATTRIBUTE=VALUE]...: a disk; sets $D to its name.
+# device [ATTRIBUTE=VALUE]...: a disk; sets $D to its name, which is $disk, or else nullb0.
 device() {
-    local at=/sys/kernel/config/nullb/nullb0 each
+    local at=/sys/kernel/config/nullb/${disk:-nullb0} each
 
     mkdir "$at"
     for each in queue_mode=2 submit_queues=1 size=64 blocksize=4096 "$@"; do
         echo "${each#*=}" > "$at/${each%%=*}"
     done
     echo 1 > "$at/power"
-    D=nullb0
+    D=${disk:-nullb0}
     [ -b "/dev/$D" ]
     blockdev --flushbufs "/dev/$D"
 }

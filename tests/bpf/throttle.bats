@@ -144,6 +144,18 @@ os.preadv(os.open('$T/tmpfs/data', os.O_RDONLY), [pages], 0)"
     jq -e --argjson traced "$(traced)" '[.mounts[].read.time_ns // 0] | add >= 980000 * $traced' "$T/report"
 }
 
+# Only regular files are counted. The process has faulted on a mapped file before.
+@test "writes to a disk itself are not held up on another mount" {
+    disk=nullb1 device memory_backed=1 size=64 mbps=16
+    fault "
+pages[0] = 1
+disk, block = os.open('/dev/nullb1', os.O_WRONLY), bytes(1 << 20)
+for i in range(24): os.write(disk, block)"
+    needs_tracer
+    [ "$(traced)" -ge 400 ]
+    jq -e '[.mounts[][] | .throttled_ns] | add < 100000000' "$T/report"
+}
+
 @test "with room for dirty pages no write is held up" {
     limit 268435456 134217728
     counted auto dd if=/dev/zero of="$T/slow/free" bs=64k count=384 status=none
