@@ -88,7 +88,10 @@ teardown() {
             "$(sql "SELECT op, requests, bytes, errors FROM v_job_io
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
-    [ "$(sql 'PRAGMA user_version')" = 10 ]
+    # migrations/NNNN.sql
+    local newest=("$BATS_TEST_DIRNAME"/../../sql/migrations/*.sql)
+    newest=${newest[-1]##*/}
+    [ "$(sql 'PRAGMA user_version')" = "$((10#${newest%.sql}))" ]
 }
 
 @test "the Pushgateway has the same numbers" {
