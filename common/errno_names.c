@@ -6,6 +6,10 @@
 
 #include "common/cleanup.h"
 
+#ifndef EFTYPE
+#define EFTYPE 134 /* of openat2(2); the headers of most systems are older */
+#endif
+
 const char *errno_name(int code)
 {
 #define N(name) [name] = #name
@@ -139,7 +143,8 @@ const char *errno_name(int code)
                                         N(EOWNERDEAD),
                                         N(ENOTRECOVERABLE),
                                         N(ERFKILL),
-                                        N(EHWPOISON)};
+                                        N(EHWPOISON),
+                                        N(EFTYPE)};
 #undef N
 
     return code > 0 && (size_t)code < ARRAY_SIZE(names) ? names[code] : NULL;

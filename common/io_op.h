@@ -71,7 +71,7 @@ enum io_fill { IO_FILL_READ, IO_FILL_FAULT, IO_FILL_PREFETCH, IO_FILL_WRITE, IO_
 
 /* In place of the errnos that have no counter of their own: the largest one, which has no name. */
 #define IO_ERRNO_OTHER 4095
-#define IO_ERRNO_LAST 133 /* EHWPOISON, the last with a name */
+#define IO_ERRNO_LAST 134 /* EFTYPE, the last with a name */
 
 /* Buckets of the histograms. size: [0] is <= 1 B, [i] is 2^(i-1) < v <= 2^i. latency: [0] is
  * <= 128 ns, [i] is 2^(i+6) < ns <= 2^(i+7). The last bucket is open. */

@@ -97,6 +97,7 @@ static void test_errno_names_round_trip(void **state)
             assert_string_equal(io_errno_name(code, buf), strerrorname_np(code));
 #endif
     assert_string_equal(io_errno_name(ENOENT, buf), "ENOENT");
+    assert_string_equal(io_errno_name(IO_ERRNO_LAST, buf), "EFTYPE");
     assert_string_equal(io_errno_name(512, buf), "512");
     assert_string_equal(io_errno_name(IO_ERRNO_OTHER, buf), "other");
     assert_int_equal(io_errno_parse("ENONSENSE"), -EINVAL);
