@@ -89,9 +89,9 @@ teardown() {
                     WHERE jobid = $main AND mount = '$mount' ORDER BY op")"
     done
     # migrations/NNNN.sql
-    local newest=("$BATS_TEST_DIRNAME"/../../sql/migrations/*.sql)
-    newest=${newest[-1]##*/}
-    [ "$(sql 'PRAGMA user_version')" = "$((10#${newest%.sql}))" ]
+    local newest
+    newest=$(basename -a -s .sql "$BATS_TEST_DIRNAME"/../../sql/migrations/[0-9]*.sql | tail -n 1)
+    [ "$(sql 'PRAGMA user_version')" = "$((10#$newest))" ]
 }
 
 @test "the Pushgateway has the same numbers" {
