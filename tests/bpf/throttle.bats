@@ -167,5 +167,5 @@ for i in range(24): os.write(disk, block)"
 @test "the summary says how long writes were held up" {
     "$BUILD/jobio" run --full --output "$T/text" -- dd if=/dev/zero of="$T/slow/said" bs=64k count=384 status=none
     cat "$T/text"
-    grep -E 'held up until dirty pages were written: write [0-9.]+ s of [0-9.]+ s \([0-9]+ %\)' "$T/text"
+    grep -E 'held up until dirty pages were written: write [0-9.]+ m?s of [0-9.]+ m?s \([0-9]+ %\)' "$T/text"
 }
