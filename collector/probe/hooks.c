@@ -446,7 +446,7 @@ static void refuse(struct probe *probe, size_t hook, int r, const char *detail)
 static int hook_try(struct probe *probe, size_t hook)
 {
     _free_ char *log = calloc(1, 1 << 20);
-    struct jobio_bpf *skel = features_open(&probe->features);
+    struct jobio_bpf *skel = programs_open(probe);
     struct bpf_program *program;
     int r = 0;
 
@@ -505,7 +505,7 @@ void hooks_try(struct probe *probe)
 
 static int hook_attach(struct probe *probe, size_t hook, int side)
 {
-    struct bpf_program *program = program_of(probe->skel, hook, side);
+    struct bpf_program *program = program_of(probe->programs, hook, side);
     struct bpf_link *link;
     char path[PATH_MAX];
     int r;

@@ -406,8 +406,8 @@ static int load(const struct probe *probe, struct kprobes_bpf *skel)
     int r = maps_share(probe, skel->obj);
 
     skel->rodata->features = probe->features;
-    skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-    memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
+    skel->rodata->devtmpfs_dev = probe->devtmpfs_dev;
+    memcpy((void *)skel->rodata->share_limits, probe->share_limits,
            sizeof(skel->rodata->share_limits));
     for (size_t i = 0; i < HOOK_COUNT; i++)
         skel->rodata->kprobe_table[i] =

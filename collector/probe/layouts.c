@@ -58,7 +58,7 @@ static int open_maps(struct probe *other, struct error *error)
 {
     int r;
 
-    other->skel = features_open(&other->features);
+    other->skel = maps_skeleton(&other->features);
     if (!other->skel)
         return error_errno(error, -errno, "cannot open the BPF object");
     r = maps_adopt(other->skel, other->directory, error);
@@ -242,7 +242,8 @@ void probe_destroy(struct probe *probe)
     elements_close(probe);
     slots_close(probe);
     maps_close(probe);
-    jobio_bpf__destroy(probe->skel);
+    programs_close(probe);
+    data_bpf__destroy(probe->skel);
     free(probe->directory);
     free(probe->blind);
     free(probe);

@@ -5,8 +5,44 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
+
+/* Create the map here instead of in libbpf, which would write its initial value: before 5.15 the
+ * kernel needs contiguous memory of that size for the write and may have none. An error for lack of
+ * privileges is reported by the load. */
+static void make_memory(struct data_bpf *skel)
+{
+    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+    _close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "memory", sizeof(__u32),
+                                    bpf_map__value_size(skel->maps.bss), 1, &options);
+
+    if (fd >= 0)
+        (void)bpf_map__reuse_fd(skel->maps.bss, fd);
+}
+
+struct data_bpf *maps_skeleton(const struct kernel_features *features)
+{
+    static const size_t maps[] = {offsetof(struct data_bpf, maps.tasks),
+                                  offsetof(struct data_bpf, maps.saved_calls)};
+    struct data_bpf *skel = data_bpf__open_opts(features_types());
+
+    if (!skel)
+        return NULL;
+    make_memory(skel);
+    for (size_t i = 0; i < ARRAY_SIZE(maps) && !features->task_storage; i++) {
+        struct bpf_map *map = *(struct bpf_map **)((char *)skel + maps[i]);
+
+        (void)bpf_map__set_type(map, BPF_MAP_TYPE_HASH);
+        (void)bpf_map__set_map_flags(map, 0);
+        (void)bpf_map__set_key_size(map, sizeof(__u64));
+        (void)bpf_map__set_max_entries(map, JOBIO_MAX_THREADS);
+    }
+    if (!features->task_storage) /* then no program uses it */
+        (void)bpf_map__set_max_entries(skel->maps.saved_calls, 1);
+    return skel;
+}
 
 /* Only programs that may trace use these maps: they are pinned together with such programs. */
 static bool is_of_traces(const struct bpf_map *map)
@@ -73,7 +109,7 @@ static int open_pin(const struct bpf_map *map, const char *directory, struct err
     return -ENOENT;
 }
 
-int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *error)
+int maps_adopt(struct data_bpf *skel, const char *directory, struct error *error)
 {
     struct bpf_map *map;
     int r;
@@ -124,14 +160,14 @@ static int adopt_pair(struct bpf_map *const maps[2], const char *directory, stru
     return r;
 }
 
-int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error)
+int maps_adopt_traces(struct data_bpf *skel, const char *directory, struct error *error)
 {
     struct bpf_map *const maps[] = {skel->maps.spans, skel->maps.traces};
 
     return adopt_pair(maps, directory, error);
 }
 
-int maps_adopt_stacks(struct jobio_bpf *skel, const char *directory, struct error *error)
+int maps_adopt_stacks(struct data_bpf *skel, const char *directory, struct error *error)
 {
     struct bpf_map *const maps[] = {skel->maps.stacks, skel->maps.stack_steps};
 
@@ -169,7 +205,7 @@ static int pin(const struct bpf_map *map, const char *directory, const char *nam
 }
 
 /* Those of traces and stacks first: if all others are there, these are, too. */
-int maps_pin(struct jobio_bpf *skel, bool traces, bool stacks, const char *directory,
+int maps_pin(struct data_bpf *skel, bool traces, bool stacks, const char *directory,
              struct error *error)
 {
     struct bpf_map *map;
@@ -207,12 +243,6 @@ int maps_unpin(const char *directory, struct error *error)
     if (rmdir(directory) < 0 && errno != ENOENT)
         return error_errno(error, -errno, "cannot remove '%s'", directory);
     return 0;
-}
-
-void maps_hide_memory(const struct jobio_bpf *skel)
-{
-    (void)mmap(skel->bss, bpf_map__value_size(skel->maps.bss), PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 static int make_fence(int fence[2])

@@ -17,27 +17,6 @@
 
 DEFINE_CLEANUP(struct probe, probe_destroy)
 
-/* devtmpfs has a single super block, however often it is mounted. Try the host's mount table first,
- * because a service may have its own /dev. */
-static uint32_t find_devtmpfs(void)
-{
-    static const char *const tables[] = {"/proc/1/mountinfo", "/proc/self/mountinfo"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-        _fclose_ FILE *file = fopen(tables[i], "re");
-        _free_ char *line = NULL;
-        size_t room = 0;
-
-        while (file && getline(&line, &room, file) > 0) {
-            unsigned int major, minor;
-
-            if (strstr(line, " - devtmpfs ") && sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2)
-                return major << 20 | minor;
-        }
-    }
-    return 0;
-}
-
 /* Open the directory of this layout; creates it if needed. */
 static int open_directory(struct probe *probe, const char *pin_dir, struct error *error)
 {
@@ -56,107 +35,6 @@ static int open_directory(struct probe *probe, const char *pin_dir, struct error
                          "'%s' does not lie on a BPF file system (mount -t bpf bpf /sys/fs/bpf)",
                          pin_dir);
     return 0;
-}
-
-/* All programs of a layout can trace, or none, and the same for stacks: those that an earlier
- * process has pinned decide. */
-static int adopt(struct probe *probe, struct error *error)
-{
-    int r = maps_adopt(probe->skel, probe->directory, error);
-
-    probe->adopted = r > 0;
-    if (r > 0) {
-        r = maps_adopt_traces(probe->skel, probe->directory, error);
-        probe->features.spans = r > 0;
-    }
-    if (probe->adopted && r >= 0) {
-        r = maps_adopt_stacks(probe->skel, probe->directory, error);
-        probe->features.long_ns = r > 0 ? PROBE_LONG_LEAST_NS : 0;
-    }
-    probe->skel->rodata->features.spans = probe->features.spans;
-    probe->skel->rodata->features.long_ns = probe->features.long_ns;
-    return r < 0 ? r : 0;
-}
-
-/* Open a skeleton that is ready to be loaded, and set probe->adopted. Returns 0 or a negative
- * errno. */
-static int open_skeleton(struct probe *probe, uint32_t max_steps, struct error *error)
-{
-    int r;
-
-    jobio_bpf__destroy(probe->skel);
-    probe->skel = features_open(&probe->features);
-    if (!probe->skel)
-        return error_errno(error, -errno, "cannot open the BPF object");
-    sizes_set(probe->skel, max_steps, probe->can_allocate);
-    if (probe->directory) {
-        r = adopt(probe, error);
-        if (r < 0)
-            return r;
-    }
-    probe->skel->rodata->devtmpfs_dev = find_devtmpfs();
-    probe->skel->rodata->page_size = sysconf(_SC_PAGESIZE);
-    shares_set(probe->skel);
-    if (probe->features.spans)
-        spans_set_sizes(probe->skel);
-    if (probe->features.long_ns)
-        stacks_set_sizes(probe->skel);
-    return 0;
-}
-
-/* Before 5.11 the kernel also returns -EPERM if maps exceed RLIMIT_MEMLOCK. */
-static int set_load_error(int r, struct error *error)
-{
-    struct rlimit limit;
-    char locked[96] = "";
-
-    if (r != -EPERM)
-        return error_errno(error, r, "cannot load the BPF programs");
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        (void)snprintf(locked, sizeof(locked),
-                       ", before Linux 5.11 also an unlimited RLIMIT_MEMLOCK: here it is %llu KiB",
-                       (unsigned long long)limit.rlim_cur / 1024);
-    return error_errno(error, -EPERM,
-                       "cannot load the BPF programs (CAP_BPF and CAP_PERFMON are needed%s)",
-                       locked);
-}
-
-/* Open and load the skeleton with the hooks that are wanted. */
-static int load_again(struct probe *probe, uint32_t max_steps, struct error *error)
-{
-    int r = open_skeleton(probe, max_steps, error);
-
-    if (r < 0)
-        return r;
-    hooks_choose(probe, probe->skel);
-    r = jobio_bpf__load(probe->skel);
-    return r < 0 ? set_load_error(r, error) : 0;
-}
-
-static int load(struct probe *probe, uint32_t max_steps, struct error *error)
-{
-    int r = open_skeleton(probe, max_steps, error);
-
-    if (r < 0)
-        return r;
-    if (probe->adopted)
-        hooks_adopt(probe);
-    if (probe->adopted && kprobes_adopt(probe)) {
-        hooks_replace(probe);
-        kprobes_use(probe);
-    } else if (probe->adopted ? syscalls_adopt(probe)
-                              : probe->wanted == PROBE_TP_BTF || probe->wanted == PROBE_KPROBE) {
-        hooks_replace(probe);
-    }
-    hooks_choose(probe, probe->skel);
-    if (jobio_bpf__load(probe->skel) == 0)
-        return 0;
-    /* If the kernel refuses one hook, the whole object fails to load: find that hook and omit it.
-     */
-    if (hooks_try_data(probe) && load_again(probe, max_steps, NULL) == 0)
-        return 0;
-    hooks_try(probe);
-    return load_again(probe, max_steps, error);
 }
 
 /* Use kprobes if they hook at least this many functions. */
@@ -285,18 +163,20 @@ int probe_create(struct probe **ret, const struct probe_options *options, struct
     if (options->pin_dir)
         r = open_directory(probe, options->pin_dir, error);
     if (r == 0)
-        r = load(probe, options->max_steps, error);
+        r = load_maps(probe, options->max_steps, error);
+    if (r == 0)
+        r = load_programs(probe, error);
     if (r == 0 && probe->directory)
         r = pin(probe, error);
     if (r < 0)
         return r;
-    maps_hide_memory(probe->skel);
     r = maps_open(probe, error);
     if (r == 0)
         r = slots_open(probe, probe->adopted, error);
     if (r < 0)
         return r;
     attach(probe);
+    programs_close(probe);
     if (probe->by_kprobes)
         elements_open(probe);
     r = probe->adopted ? shares_recount(probe, error) : 0;

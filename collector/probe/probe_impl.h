@@ -10,6 +10,7 @@
 #include "bpf/records.h"
 #include "bpf/features.h"
 #include "bpf/hooks.h"
+#include "bpf/data.skel.h"
 #include "bpf/jobio.skel.h"
 #include "bpf/syscalls.h"
 #include "collector/probe/probe.h"
@@ -29,9 +30,12 @@ struct hook_links {
 #define SYSCALL_HOOKS 8
 
 struct probe {
-    char *blind;            /* owned; why nothing is counted; NULL if something is */
-    struct jobio_bpf *skel; /* NULL if the probe is blind from the start */
-    char *directory;        /* owned; directory of this layout's pins; NULL: nothing is pinned */
+    char *blind;                /* owned; why nothing is counted; NULL if something is */
+    struct data_bpf *skel;      /* the maps; NULL if the probe is blind from the start */
+    struct jobio_bpf *programs; /* of fentry; NULL after probe_create() */
+    uint32_t devtmpfs_dev;      /* s_dev of devtmpfs, or 0 */
+    struct share_limit share_limits[SHARE_KINDS]; /* from the sizes of the maps */
+    char *directory; /* owned; directory of this layout's pins; NULL: nothing is pinned */
     bool adopted;
     struct kernel_features features;
     struct hook_links fentry[HOOK_COUNT]; /* also fexit and tp_btf */
@@ -87,8 +91,8 @@ struct probe {
 
 /* spans.c: the traces. */
 
-/* Give the maps their sizes, before the programs are loaded. */
-void spans_set_sizes(struct jobio_bpf *skel);
+/* Give the maps their sizes, before they are made. */
+void spans_set_sizes(struct data_bpf *skel);
 /* After adoption: end the traces of an earlier process. */
 int spans_reset(struct probe *probe, struct error *error);
 /* Open the maps, if this process may trace. */
@@ -96,7 +100,7 @@ int spans_open(struct probe *probe, struct error *error);
 void spans_close(struct probe *probe);
 
 /* stacks.c: the same for the maps of stacks. */
-void stacks_set_sizes(struct jobio_bpf *skel);
+void stacks_set_sizes(struct data_bpf *skel);
 /* After adoption: forget the numbers of steps that are not in the maps, or `all`. */
 int stacks_tidy(struct probe *probe, bool all, struct error *error);
 int stacks_open(struct probe *probe, struct error *error);
@@ -155,22 +159,22 @@ int target_result(const struct btf *btf, const struct target *target);
 
 /* maps.c: opening, sharing, pinning and mapping of maps. */
 
+/* Open a skeleton of maps that fits the kernel. On failure returns NULL and sets errno. */
+struct data_bpf *maps_skeleton(const struct kernel_features *features);
 /* Adopt the maps that an earlier process pinned in the directory. Returns 1 if all are adopted, or
  * 0 if none are there; an incomplete set is removed. */
-int maps_adopt(struct jobio_bpf *skel, const char *directory, struct error *error);
+int maps_adopt(struct data_bpf *skel, const char *directory, struct error *error);
 /* The same for the maps of traces. Call it after maps_adopt() has returned 1. Returns 0 if the
  * pinned programs cannot trace. */
-int maps_adopt_traces(struct jobio_bpf *skel, const char *directory, struct error *error);
-int maps_adopt_stacks(struct jobio_bpf *skel, const char *directory, struct error *error);
+int maps_adopt_traces(struct data_bpf *skel, const char *directory, struct error *error);
+int maps_adopt_stacks(struct data_bpf *skel, const char *directory, struct error *error);
 /* Returns whether the map of this descriptor has the type and sizes of `map`. */
 bool maps_fit(const struct bpf_map *map, int fd);
 /* Let another object use the maps of the loaded skeleton: all that have the same name in both. */
 int maps_share(const struct probe *probe, struct bpf_object *object);
 /* traces: with those of traces. */
-int maps_pin(struct jobio_bpf *skel, bool traces, bool stacks, const char *directory,
+int maps_pin(struct data_bpf *skel, bool traces, bool stacks, const char *directory,
              struct error *error);
-/* Unmap `memory` of a loaded skeleton, because the kernel would count all of it as resident. */
-void maps_hide_memory(const struct jobio_bpf *skel);
 /* Remove the directory and its pins. A missing directory is not an error. */
 int maps_unpin(const char *directory, struct error *error);
 /* Map `levels` of the loaded skeleton, which this process writes, and prepare maps_wait(). */
@@ -206,7 +210,7 @@ uint32_t sizes_pool(void); /* number of extra shards that all steps share */
  * they are allocated with the map. */
 bool sizes_can_allocate(const struct btf *btf);
 /* Set the sizes of the maps. Call it before maps are adopted. max_steps: 0: the default. */
-void sizes_set(struct jobio_bpf *skel, uint32_t max_steps, bool can_allocate);
+void sizes_set(struct data_bpf *skel, uint32_t max_steps, bool can_allocate);
 
 /* slots.c: the counters (bpf/records.h), whose memory grows with use. */
 
@@ -225,8 +229,8 @@ void slots_close(struct probe *probe);
 
 /* shares.c: how much of the maps a step may take (bpf/records.h). */
 
-/* Set the limits from the sizes of the maps, before the programs are loaded. */
-void shares_set(struct jobio_bpf *skel);
+/* Set probe->share_limits from the sizes of the maps, before the programs are loaded. */
+void shares_set(struct probe *probe);
 /* Give back what these steps held. Call after their elements were deleted, because other steps take
  * the room at once. */
 void shares_drop(struct probe *probe, const uint32_t *steps, size_t n);
@@ -268,8 +272,21 @@ int features_check(struct error *error);
 void features_detect(struct kernel_features *features);
 /* Options to open a BPF object so that it can be loaded without CAP_SYS_ADMIN. */
 const struct bpf_object_open_opts *features_types(void);
-/* Open a skeleton that fits the kernel. On failure returns NULL and sets errno. */
-struct jobio_bpf *features_open(const struct kernel_features *features);
+
+/* programs.c: the programs of fentry. They and the types they were compiled with take 5 MiB, so
+ * they are freed once they are attached. */
+
+/* Open a skeleton that fits the kernel and shares the maps of the probe. On failure returns NULL
+ * and sets errno. */
+struct jobio_bpf *programs_open(const struct probe *probe);
+void programs_close(struct probe *probe);
+
+/* load.c: maps and programs when a probe is created. */
+
+/* Make the maps, or adopt those that are pinned, and set probe->adopted. */
+int load_maps(struct probe *probe, uint32_t max_steps, struct error *error);
+/* Load probe->programs, all that the kernel accepts, after load_maps(). Adopts the backend. */
+int load_programs(struct probe *probe, struct error *error);
 
 /* links.c: the links of a hook. */
 

@@ -13,13 +13,14 @@ static struct share_limit divide(uint32_t room, uint32_t steps, uint32_t first)
     return limit;
 }
 
-void shares_set(struct jobio_bpf *skel)
+void shares_set(struct probe *probe)
 {
+    const struct data_bpf *skel = probe->skel;
+    struct share_limit *limits = probe->share_limits;
     uint32_t mounts = bpf_map__max_entries(skel->maps.mounts), steps = mounts / JOBIO_MOUNT_RECORDS;
     uint32_t keys = bpf_map__max_entries(skel->maps.places);
     uint32_t caches = bpf_map__max_entries(skel->maps.caches);
     uint32_t errnos = bpf_map__max_entries(skel->maps.errnos);
-    struct share_limit limits[SHARE_KINDS];
 
     /* Less the keys of no mount and of the other mounts, which have no limit. */
     keys -= steps * 2 * IO_OP_COUNT;
@@ -33,7 +34,6 @@ void shares_set(struct jobio_bpf *skel)
     limits[SHARE_USERS].part = 1; /* a single step may use many processes */
     /* A single step may have many calls in flight, and they end soon. */
     limits[SHARE_AIO] = (struct share_limit){.pool = JOBIO_MAX_AIO, .part = 1};
-    memcpy((void *)skel->rodata->share_limits, limits, sizeof(limits));
 }
 
 /* --- the sums over all steps ------------------------------------------------------------------ */

@@ -42,7 +42,7 @@ bool sizes_can_allocate(const struct btf *btf)
 /* Elements that are allocated when they are inserted save memory only if there can be more of them
  * than the kernel keeps free. An insertion can fail then, so only maps are listed whose programs
  * count that as a loss, or count under another key. `lost` is not: it has the losses. */
-static void allocate_elements(struct jobio_bpf *skel)
+static void allocate_elements(struct data_bpf *skel)
 {
     struct bpf_map *const maps[] = {skel->maps.places, skel->maps.caches, skel->maps.errnos,
                                     skel->maps.mounts, skel->maps.users,  skel->maps.aio};
@@ -52,7 +52,7 @@ static void allocate_elements(struct jobio_bpf *skel)
             (void)bpf_map__set_map_flags(maps[i], BPF_F_NO_PREALLOC);
 }
 
-void sizes_set(struct jobio_bpf *skel, uint32_t max_steps, bool can_allocate)
+void sizes_set(struct data_bpf *skel, uint32_t max_steps, bool can_allocate)
 {
     uint32_t steps = max_steps ? max_steps : JOBIO_DEFAULT_STEPS, keys, chunks;
 

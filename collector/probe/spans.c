@@ -24,7 +24,7 @@ static size_t traces_size(void)
     return (JOBIO_MAX_TRACES * sizeof(struct trace_record) + page - 1) / page * page;
 }
 
-void spans_set_sizes(struct jobio_bpf *skel)
+void spans_set_sizes(struct data_bpf *skel)
 {
     (void)bpf_map__set_max_entries(skel->maps.spans, JOBIO_SPANS_BYTES);
     (void)bpf_map__set_max_entries(skel->maps.traces, JOBIO_MAX_TRACES);

@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-void stacks_set_sizes(struct jobio_bpf *skel)
+void stacks_set_sizes(struct data_bpf *skel)
 {
     (void)bpf_map__set_max_entries(skel->maps.stacks, JOBIO_STACKS_BYTES);
     (void)bpf_map__set_max_entries(skel->maps.stack_steps, JOBIO_MAX_STEPS);

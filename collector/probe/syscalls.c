@@ -200,8 +200,8 @@ void syscalls_attach(struct probe *probe)
     if (r == 0) {
         memcpy((void *)skel->rodata->syscall_table, table, sizeof(table));
         skel->rodata->features = probe->features;
-        skel->rodata->devtmpfs_dev = probe->skel->rodata->devtmpfs_dev;
-        memcpy((void *)skel->rodata->share_limits, (const void *)probe->skel->rodata->share_limits,
+        skel->rodata->devtmpfs_dev = probe->devtmpfs_dev;
+        memcpy((void *)skel->rodata->share_limits, probe->share_limits,
                sizeof(skel->rodata->share_limits));
         r = syscalls_bpf__load(skel);
     }
