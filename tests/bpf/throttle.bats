@@ -53,9 +53,14 @@ trace() {
     echo > $tracing/set_ftrace_filter
 }
 
-# Milliseconds in it: the line of a return has the time, in us.
+# The calls of it, each with its time in us, which the line of a return has
+calls() {
+    sed -n 's/.* \([0-9.]*\) us *|.*balance_dirty_pages.*/\1/p' "$T/graph"
+}
+
+# Milliseconds in it
 traced() {
-    sed -n 's/.* \([0-9.]*\) us *|.*balance_dirty_pages.*/\1/p' "$T/graph" | awk '{ sum += $1 } END { printf "%d\n", sum / 1000 }'
+    calls | awk '{ sum += $1 } END { printf "%d\n", sum / 1000 }'
 }
 
 # counted BACKEND COMMAND...: count it; the report is $T/report
@@ -74,15 +79,16 @@ needs_tracer() {
     [ "$(traced)" -gt 0 ] || [[ $(uname -r) != 5.10* ]] || skip "the tracer does not see the function here"
 }
 
-# held_up OPERATION: it was held up as long as the tracer says, within 2 %, and no other operation was
+# held_up OPERATION: it was held up as long as the tracer says, and no other operation was. Within 2 % and 0.2 ms a
+# call: the tracer measures jobio's programs, too, which take long in a virtual machine that is busy.
 held_up() {
-    local traced counted
+    local traced counted n
     needs_tracer
-    traced=$(traced)
+    traced=$(traced) n=$(calls | wc -l)
     counted=$(jq "[.mounts[].$1.throttled_ns // 0] | add / 1000000 | floor" "$T/report")
-    echo "$1: $counted ms, traced: $traced ms"
+    echo "$1: $counted ms, traced: $traced ms, $n calls"
     [ "$traced" -ge 400 ]
-    [ $((100 * (traced > counted ? traced - counted : counted - traced))) -le $((2 * traced)) ]
+    [ $((100 * (traced > counted ? traced - counted : counted - traced))) -le $((2 * traced + 20 * n)) ]
     jq -e --arg op "$1" '[.mounts[] | to_entries[] | .value.throttled_ns <= .value.time_ns
         and (.key == $op or .value.throttled_ns == 0)] | all' "$T/report"
 }
