@@ -246,6 +246,29 @@ is_blind() {
     stop_jobiod
 }
 
+# KiB of memory that no other process has
+own_memory() {
+    awk '$1 == "RssAnon:" { print $2 }' "/proc/$jobiod/status"
+}
+
+# What the start needs is 7 MiB more.
+@test "jobiod gives back the memory of its start, and needs little for a step" {
+    rm -rf "$T/run" "$T/state"
+    mkdir -p "$T/run" "$T/state"
+    start_jobiod
+    echo "$(own_memory) KiB"
+    [ "$(own_memory)" -le 6144 ]
+    tag
+    status_is '.steps.running == 1'
+    echo "$(own_memory) KiB"
+    [ "$(own_memory)" -le 6144 ]
+    kill $member
+    wait $member || true
+    status_is '.steps.running == 0'
+    rmdir "$GROUP/step_0"
+    stop_jobiod
+}
+
 @test "without CAP_BPF jobiod runs and reports that nothing is counted" {
     run -1 setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf \
         "$BIN/count" -g "$GROUP" -o /dev/null
