@@ -141,7 +141,7 @@ static void put_notes(FILE *out, const struct stack_profile *p)
     put_note(out, &p->counts.lost, "Without a stack, because they came too fast");
     put_note(out, &p->failed,
              "Without a stack, because their process is of another user, or the process that "
-             "unwinds them failed, was too slow or used up its time");
+             "unwinds them failed, was too slow or used up its CPU time");
     put_note(out, &p->truncated, "Truncated, without the outer functions");
     put_note(out, &p->unread, "The process ended before its stack was read");
 }

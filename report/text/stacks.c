@@ -41,7 +41,7 @@ static void list_rests(const struct stack_profile *profile, struct rest rests[RE
     rests[3] = (struct rest){
         "[not unwound]",
         "no stack, because their process is of another user, or the process that unwinds "
-        "them failed, was too slow or used up its time",
+        "them failed, was too slow or used up its CPU time",
         &profile->failed};
 }
 

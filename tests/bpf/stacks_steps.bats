@@ -206,7 +206,7 @@ wakeups() {
     end 0
     adds_up 0
     jq -e '.stacks == [] and .not_unwound.calls == .all.calls and .all.calls >= 25' "$T/code"
-    jobio job 7 --stacks | tr -s ' \n' ' ' | grep 'the process that unwinds them failed, was too slow or used up its time: '
+    jobio job 7 --stacks | tr -s ' \n' ' ' | grep 'the process that unwinds them failed, was too slow or used up its CPU time: '
     grep "its waiting code is incomplete: the process that unwinds stacks was killed" "$T/jobiod.log"
     status_is ".steps.running == 0"
 }

@@ -330,7 +330,7 @@ root_run() {
     follows job "$BATS_TEST_TMPDIR/$1.json"
 }
 
-# exact NAME: what does not depend on time. There is no "accounting" if the self-test took too long.
+# exact NAME: what does not depend on time. "accounting" does: the self-test may take too long.
 exact() {
     jq -S 'del(.accounting) | [.complete, .lost, .incomplete, .unsupported, .job.exit_status, (.job | keys), keys,
         (.mounts[] | [.mount, .fstype, .private, keys,

@@ -234,7 +234,7 @@ waiting code: 768 calls of at least 1.0 ms took 3.0 s
                               _start (ior)
 (no stack, because of the limit per second: 66 calls, 160 ms)
 (no stack, because their process is of another user, or the process that unwinds
- them failed, was too slow or used up its time: 2 calls, 40 ms)" ]
+ them failed, was too slow or used up its CPU time: 2 calls, 40 ms)" ]
     split jobio --store "$DB" job 123 --stacks=folded
     expect 0
     [ "$out" = "ior;_start;main;write 2700000000
