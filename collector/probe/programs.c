@@ -36,7 +36,7 @@ struct jobio_bpf *programs_open(const struct probe *probe)
 }
 
 /* Unmap the pages of the executable that only the load has read: they count as resident. */
-static void forget(const void *data, size_t size)
+static void unmap_pages(const void *data, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)data & (page - 1);
 
@@ -55,5 +55,5 @@ void programs_close(struct probe *probe)
     size = probe->programs->skeleton->data_sz;
     jobio_bpf__destroy(probe->programs);
     probe->programs = NULL;
-    forget(data, size);
+    unmap_pages(data, size);
 }

@@ -20,7 +20,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-/* A busy emulated machine takes up to 800 ms, others a few. */
+/* A busy emulated machine usually takes up to 800 ms, others a few. Without the self-test the cost
+ * of the accounting is unknown. */
 #define LIMIT_MS 2000
 
 /* Returns the operations of which only calls by descriptor are seen. */

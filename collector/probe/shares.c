@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "collector/probe/probe_impl.h"
 
-#include <string.h>
-
 /* Divide `room` elements: `first` for each step (less if there are not as many), the rest is the
  * pool. */
 static struct share_limit divide(uint32_t room, uint32_t steps, uint32_t first)
