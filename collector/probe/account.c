@@ -18,8 +18,12 @@
  * earlier process read. */
 struct tally_op {
     struct io_counter counter;
-    struct account_value now;    /* sums over the shards in this pass */
-    struct account_value before; /* the same at the previous reading; only u32 members are used */
+    struct wrapping {
+        uint32_t async_requests, errors, sequential, random;
+        uint32_t latency[IO_BUCKETS], size[IO_BUCKETS];
+    } before;
+    uint32_t now; /* where its sums over the shards are in pass.sums, counted from 1; 0: no counters
+                   * were found in this pass */
 };
 
 /* The totals of a step on a super block. */
@@ -88,6 +92,9 @@ struct pass {
     int result;
     struct step_tallies *step; /* the one that is being visited */
     uint64_t unsupported;      /* probe_unsupported() */
+    /* Not in struct tally_op: this memory is only needed during a pass. */
+    struct account_value *sums;
+    size_t n_sums, room;
 };
 
 static bool pass_has(const struct pass *pass, uint32_t step)
@@ -151,6 +158,32 @@ static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_
     return tally ? tally->ops[op] : NULL;
 }
 
+/* Returns the sums of an operation in this pass, NULL if no counters were found. */
+static struct account_value *sums_of(const struct pass *pass, const struct tally_op *op)
+{
+    return op->now ? &pass->sums[op->now - 1] : NULL;
+}
+
+/* The same, but made if there are none; NULL if there is no memory. It may move the sums of others.
+ */
+static struct account_value *sums_get(struct pass *pass, struct tally_op *op)
+{
+    if (op->now)
+        return sums_of(pass, op);
+    if (pass->n_sums == pass->room) {
+        size_t room = pass->room ? pass->room * 2 : 64;
+        struct account_value *grown = reallocarray(pass->sums, room, sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        pass->sums = grown;
+        pass->room = room;
+    }
+    op->now = (uint32_t)++pass->n_sums;
+    *sums_of(pass, op) = (struct account_value){0};
+    return sums_of(pass, op);
+}
+
 static int add_errno(const void *key, const void *value, void *arg)
 {
     const struct errno_key *at = key;
@@ -181,9 +214,9 @@ static int add_value(const void *key, const void *value, void *arg)
         return 0;
     from = slots_value(pass->probe, slot);
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
-    if (!op || !from)
+    to = op && from ? sums_get(pass, op) : NULL;
+    if (!to)
         return -ENOMEM;
-    to = &op->now;
     /* Read these before the requests, which include them. */
     to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
     to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
@@ -279,9 +312,10 @@ static int add_requests(const void *key, const void *value, void *arg)
     return r == 0 ? rpc_add(&tally->rpc, &counters) : r;
 }
 
-static void widen(uint64_t *total, uint32_t before, uint32_t now)
+static void widen(uint64_t *total, uint32_t *before, uint32_t now)
 {
-    *total += (uint32_t)(now - before);
+    *total += (uint32_t)(now - *before);
+    *before = now;
 }
 
 /* A call that still runs has been throttled, but has not taken any time yet. */
@@ -292,36 +326,36 @@ static uint64_t throttled_of(enum io_op op, const struct account_value *now)
     return now->throttled_ns < now->time_ns ? now->throttled_ns : now->time_ns;
 }
 
-static void tally_op_finish(struct tally_op *op, enum io_op number)
+static void tally_op_finish(struct tally_op *op, enum io_op number, const struct account_value *now)
 {
     struct io_counter *counter = &op->counter;
-    const struct account_value *now = &op->now, *before = &op->before;
+    struct wrapping *before = &op->before;
 
-    counter->requests = op->now.requests;
-    counter->bytes = op->now.bytes;
-    counter->time_ns = op->now.time_ns;
+    counter->requests = now->requests;
+    counter->bytes = now->bytes;
+    counter->time_ns = now->time_ns;
     counter->throttled_ns = throttled_of(number, now);
-    counter->max_ns = op->now.max_ns;
-    widen(&counter->async_requests, before->async_requests, now->async_requests);
-    widen(&counter->errors, before->errors, now->errors);
-    widen(&counter->sequential_requests, before->sequential, now->sequential);
-    widen(&counter->random_requests, before->random, now->random);
+    counter->max_ns = now->max_ns;
+    widen(&counter->async_requests, &before->async_requests, now->async_requests);
+    widen(&counter->errors, &before->errors, now->errors);
+    widen(&counter->sequential_requests, &before->sequential, now->sequential);
+    widen(&counter->random_requests, &before->random, now->random);
     for (int i = 0; i < IO_BUCKETS; i++) {
-        widen(&counter->latency_log2[i], before->latency[i], now->latency[i]);
-        widen(&counter->size_log2[i], before->size[i], now->size[i]);
+        widen(&counter->latency_log2[i], &before->latency[i], now->latency[i]);
+        widen(&counter->size_log2[i], &before->size[i], now->size[i]);
     }
-    op->before = op->now;
 }
 
 /* Cache hits have no counter: they are the bytes read minus the uncached bytes. */
 static void finish_cache(const struct pass *pass, struct tally *tally)
 {
-    const struct tally_op *read = tally->ops[IO_READ];
+    const struct account_value *read =
+        tally->ops[IO_READ] ? sums_of(pass, tally->ops[IO_READ]) : NULL;
 
     if (pass->unsupported & IO_CACHE)
         tally->cache = (struct io_cache){0};
-    else if (read && read->now.bytes > read->now.uncached_bytes)
-        tally->cache.hit_bytes = read->now.bytes - read->now.uncached_bytes;
+    else if (read && read->bytes > read->uncached_bytes)
+        tally->cache.hit_bytes = read->bytes - read->uncached_bytes;
 }
 
 static void begin_tally(const void *node, VISIT visit, void *arg)
@@ -334,7 +368,7 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
     for (int op = 0; op < IO_OP_COUNT; op++) {
         if (!tally->ops[op])
             continue;
-        memset(&tally->ops[op]->now, 0, sizeof(tally->ops[op]->now));
+        tally->ops[op]->now = 0;
         tally->ops[op]->counter.n_errnos = 0;
     }
     tally->cache = (struct io_cache){0};
@@ -384,12 +418,14 @@ static void end_tally(const void *node, VISIT visit, void *arg)
     if ((visit != postorder && visit != leaf) || pass->result)
         return;
     for (int op = 0; op < IO_OP_COUNT; op++) {
+        const struct account_value *now = tally->ops[op] ? sums_of(pass, tally->ops[op]) : NULL;
+
         tally->io.ops[op] = NULL;
-        if (!tally->ops[op] || !tally->ops[op]->now.requests)
+        if (!now || !now->requests)
             continue;
-        add_to_step(pass->step, op, &tally->ops[op]->now);
-        add_slices(tally, &tally->ops[op]->now);
-        tally_op_finish(tally->ops[op], (enum io_op)op);
+        add_to_step(pass->step, op, now);
+        add_slices(tally, now);
+        tally_op_finish(tally->ops[op], (enum io_op)op, now);
         tally->io.ops[op] = &tally->ops[op]->counter;
         any = true;
     }
@@ -421,6 +457,29 @@ static void end_step(const void *node, VISIT visit, void *arg)
     twalk_r(step->tallies, end_tally, pass);
 }
 
+static int read_maps(struct pass *pass, struct error *error)
+{
+    struct probe *probe = pass->probe;
+    /* Read errnos before counters: an error is counted before its errno, so the errnos never sum up
+     * to more than the errors. */
+    int r = map_each(probe, probe->skel->maps.errnos, add_errno, pass, error);
+
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.places, add_value, pass, error);
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.caches, add_cache, pass, error);
+    /* Read users after counters: the user of a request is noted before the request is counted. */
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.users, add_user, pass, error);
+    if (r == 0)
+        r = map_each(probe, probe->skel->maps.mounts, add_missed_users, pass, error);
+    if (r == 0)
+        r = rpc_read(probe, error);
+    if (r == 0 && rpc_counters(probe))
+        r = map_each(probe, rpc_counters(probe), add_requests, pass, error);
+    return r;
+}
+
 static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
                        void *arg, struct error *error)
 {
@@ -433,27 +492,14 @@ static int read_layout(struct probe *probe, const uint32_t *steps, size_t n, pro
     int r;
 
     twalk_r(probe->accounts, begin_step, &pass);
-    /* Read errnos before counters: an error is counted before its errno, so the errnos never sum up
-     * to more than the errors. */
-    r = map_each(probe, probe->skel->maps.errnos, add_errno, &pass, error);
-    if (r == 0)
-        r = map_each(probe, probe->skel->maps.places, add_value, &pass, error);
-    if (r == 0)
-        r = map_each(probe, probe->skel->maps.caches, add_cache, &pass, error);
-    /* Read users after counters: the user of a request is noted before the request is counted. */
-    if (r == 0)
-        r = map_each(probe, probe->skel->maps.users, add_user, &pass, error);
-    if (r == 0)
-        r = map_each(probe, probe->skel->maps.mounts, add_missed_users, &pass, error);
-    if (r == 0)
-        r = rpc_read(probe, error);
-    if (r == 0 && rpc_counters(probe))
-        r = map_each(probe, rpc_counters(probe), add_requests, &pass, error);
-    if (r < 0)
-        return r;
-    twalk_r(probe->accounts, end_step, &pass);
-    (void)slots_grow(probe);
-    return pass.result;
+    r = read_maps(&pass, error);
+    if (r == 0) {
+        twalk_r(probe->accounts, end_step, &pass);
+        (void)slots_grow(probe);
+        r = pass.result;
+    }
+    free(pass.sums);
+    return r;
 }
 
 int probe_read(struct probe *probe, const uint32_t *steps, size_t n, probe_account_f each,
