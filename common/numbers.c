@@ -48,3 +48,17 @@ int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
     *ret = value;
     return 0;
 }
+
+char *number_format(char *to, uint64_t number)
+{
+    char digits[20];
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while (number /= 10);
+    while (n)
+        *to++ = digits[--n];
+    *to = '\0';
+    return to;
+}

@@ -36,5 +36,8 @@ int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 /* Parse the digits at *text and move *text past them. 0; -EINVAL: there is no digit; -ERANGE: above
  * UINT64_MAX. *text and *ret are written only on success. */
 int number_parse_prefix(const char **text, uint64_t *ret);
+/* Write the digits of a number, at most 20, and a NUL. Returns the address of the NUL. For many
+ * numbers: sprintf() takes five times as long. */
+char *number_format(char *to, uint64_t number);
 
 #endif

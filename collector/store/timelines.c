@@ -2,7 +2,6 @@
 /* Table timeline: one text column per kind of number. */
 #include "collector/store/store_impl.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "common/numbers.h"
@@ -17,8 +16,10 @@ static const char *bins_text(const struct timeline *t, enum timeline_kind kind, 
 
     if (!n)
         return NULL;
-    for (unsigned i = 0; i < n; i++)
-        p += sprintf(p, "%c%" PRIu64, i ? ',' : '[', *timeline_number(&t->bins[i], kind));
+    for (unsigned i = 0; i < n; i++) {
+        *p++ = i ? ',' : '[';
+        p = number_format(p, *timeline_number(&t->bins[i], kind));
+    }
     (void)strcpy(p, "]");
     return buf;
 }

@@ -93,12 +93,36 @@ static void test_parse_prefix(void **state)
     }
 }
 
+static void test_format(void **state)
+{
+    static const struct {
+        uint64_t number;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {9, "9"},
+        {10, "10"},
+        {4294967296, "4294967296"},
+        {UINT64_MAX, "18446744073709551615"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[] = "????????????????????";
+        char *end = number_format(text, cases[i].number);
+
+        assert_string_equal(text, cases[i].text);
+        assert_ptr_equal(end, text + strlen(cases[i].text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum_saturates),
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_parse_prefix),
+        cmocka_unit_test(test_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
