@@ -123,6 +123,7 @@ over_restarts() {
 }
 
 # Programs whose pin is gone are detached.
+# bats test_tags=long
 @test "if a pin was removed, the requests of a step that runs at a restart are incomplete" {
     start_jobiod
     hold_step 0 65534

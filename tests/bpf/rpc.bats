@@ -307,6 +307,7 @@ remove_pin() {
 }
 
 # The requests of kernel threads before the step are not its own.
+# bats test_tags=long
 @test "restarts of jobiod change nothing of the shared requests of a step" {
     mount_nfs 3
     start_jobiod

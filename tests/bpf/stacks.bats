@@ -95,6 +95,7 @@ is_exact() {
     grep -E '^waiter;_start;(__libc_start_main;)?(__libc_start_call_main;)?main;(wait_in;)?culprit;[a-z_0-9]*pread[a-z_0-9]* [0-9]+$' "$T/folded"
 }
 
+# bats test_tags=any-backend
 @test "the report has the functions with their files, the innermost one first" {
     text --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" culprit 100
     grep -q '^waiting code: 1[0-9][0-9] calls of at least 1.0 ms took ' "$T/text"
@@ -149,6 +150,7 @@ is_exact() {
 # The interpreter is made up, with both kinds of trampolines of CPython: Debian 12 has Python 3.11, which has none.
 PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<locals>.<lambda>;evaluate;culprit;[a-z_0-9]*pread[a-z_0-9]* '
 
+# bats test_tags=any-backend
 @test "a Python function is found by the map of the interpreter" {
     folded --stacks-rate 10000 -- "$BIN/waiter" "$SLOW" python 30
     is_exact
@@ -176,6 +178,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(spans read "$T/slow/0")" = "$(time_of '^waiter;.truncated.;.unknown.;evaluate;culprit;') 30" ]
 }
 
+# bats test_tags=any-backend
 @test "the stacks of the dynamic linker are complete: they end at its entry point" {
     folded -- env LD_PRELOAD="$SLOW" true # which the linker reads, but does not load
     is_exact
@@ -265,6 +268,7 @@ PYTHON=';main;(wait_in;)?evaluate;<module>;evaluate;Loader.load;evaluate;main.<l
     [ "$(time_of ';culprit;[a-z_0-9]*pread[a-z_0-9]* ')" -gt 200000000 ]
 }
 
+# bats test_tags=any-backend
 @test "all stacks of a burst count" {
     # jobio is stopped during the first reads.
     # shellcheck disable=SC2016 # the inner shell expands them

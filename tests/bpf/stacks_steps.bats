@@ -153,6 +153,7 @@ wakeups() {
     awk -v before="$before" '/^voluntary_ctxt_switches/ { print $2 - before }' /proc/$jobiod/status
 }
 
+# bats test_tags=any-backend
 @test "stacks of a program that is known are read together" {
     local without with
     start_jobiod "sample = yes" "rate = 10000"

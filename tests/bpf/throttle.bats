@@ -116,6 +116,7 @@ while os.sendfile(target, source, None, 1 << 20): pass"
     held_up write
 }
 
+# bats test_tags=long
 @test "copies on a slow disk" {
     counted auto python3 -S -E -c "
 import os
@@ -141,6 +142,7 @@ $1"
 }
 
 # The time of a fault in the buffer of a read is that of the read.
+# bats test_tags=long
 @test "reads into a mapped file are not held up" {
     fault "
 os.preadv(os.open('$T/tmpfs/data', os.O_RDONLY), [pages], 0)"

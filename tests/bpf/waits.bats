@@ -95,6 +95,7 @@ EOF
     jq -e '.complete' "$T/report"
 }
 
+# bats test_tags=long
 @test "git and sqlite on NFS wait as long as strace says" {
     trace sh -e -c "$(commit /nfs/repository)
         $(insert /nfs)"
