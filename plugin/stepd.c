@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurmstepd: runs as root and reports the step to jobiod. After the first task has started,
  * slurm_error() also writes to the user's output; slurm_info() does not. */
+#include "config.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -315,6 +317,7 @@ static void make_tag_message(bool direct)
     (void)message_put_u64(&message, "CGROUP_VERSION", (uint64_t)step.cgroup.version);
     (void)message_put_u64(&message, "TAGGED_AT", step.tagged_at);
     (void)message_put_u64(&message, "TAGGED_BOOT", step.tagged_boot);
+    (void)message_put(&message, "PLUGIN", PACKAGE_VERSION);
     (void)message_put_u64(&message, "WITHIN", tag_timeout_ms());
     (void)message_put_u64(&message, "NODES", step.nodes);
     (void)message_put(&message, "NODE", step.node);

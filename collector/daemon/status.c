@@ -144,6 +144,8 @@ static void put_tracker(struct tree *tree, struct json_object *document,
     struct tracker_stats stats;
 
     tracker_stats(sources->tracker, &stats);
+    if (*stats.plugin)
+        tree_put_text(tree, document, "plugin", stats.plugin);
     tree_put_u64(tree, document, "jobs", stats.jobs);
     tree_put_u64(tree, document, "lost", stats.lost);
     if (growth < 0)

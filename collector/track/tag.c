@@ -17,6 +17,7 @@
 #define NO_DEFAULT UINT64_MAX
 /* The programs cannot follow deeper paths; the length is the kernel's limit. */
 #define CGROUP_PATH_MAX 4096
+#define TAG_VERSION_CHARACTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-"
 
 /* --- messages --------------------------------------------------------------------------------- */
 
@@ -103,6 +104,16 @@ static int take_texts(const struct message *m, struct tag *tag, struct error *er
     return r;
 }
 
+/* A version that is none is ignored, like one that is too long. */
+static void take_plugin(const struct message *m, struct tag *tag)
+{
+    const char *version = message_get(m, "PLUGIN");
+
+    if (version && strlen(version) < sizeof(tag->plugin) &&
+        !version[strspn(version, TAG_VERSION_CHARACTERS)])
+        (void)strcpy(tag->plugin, version);
+}
+
 void tag_clear(struct tag *tag)
 {
     free(tag->cgroup);
@@ -141,6 +152,7 @@ int tag_parse(const struct message *m, struct tag *ret, struct error *error)
     tag.stacks = stacks;
     tag.trace = trace;
     tag.trace_paths = paths;
+    take_plugin(m, &tag);
     /* A word of a newer plugin is ignored, like its keys. */
     (void)trace_of_parse(message_get(m, "TRACE_OF"), &tag.trace_of);
     *ret = tag;

@@ -14,6 +14,8 @@
 #include "common/message.h"
 #include "common/trace.h"
 
+#define TAG_PLUGIN_SIZE 32
+
 struct tag {
     uint32_t jobid, restart, het, step, uid;
     char *cgroup; /* owned: the path below the hierarchy's mount */
@@ -32,6 +34,7 @@ struct tag {
     bool trace;                     /* the user wants a trace */
     enum trace_of trace_of;         /* of what */
     bool trace_paths;               /* and with the paths of opens */
+    char plugin[TAG_PLUGIN_SIZE];   /* the plugin's version; "": not reported */
     char *caller; /* owned, NULL: not reported; TRACEPARENT of the environment, untrusted */
 };
 

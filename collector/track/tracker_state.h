@@ -22,7 +22,8 @@ struct writer;
 
 /* Times are CLOCK_BOOTTIME. */
 struct tracker {
-    char *cluster, *node; /* owned */
+    char *cluster, *node;         /* owned */
+    char plugin[TAG_PLUGIN_SIZE]; /* see struct tracker_stats */
     uint64_t interval_ns;
     int steps_fd, jobs_fd; /* the directories steps/ and jobs/ */
     struct probe *probe;

@@ -302,6 +302,7 @@ void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret)
         .save_failures = tracker->save_failures,
         .untagged = tracker->untagged.n,
         .untagged_example = tracker->untagged.example,
+        .plugin = tracker->plugin,
     };
     for (size_t i = 0; i < tracker->jobs.n; i++) {
         const struct job *job = tracker->jobs.items[i];

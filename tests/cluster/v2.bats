@@ -118,6 +118,7 @@ teardown() {
     [ "$status" = 0 ]
     [[ $output == *http://127.0.0.1:9091* ]]
     [ "$(jobio status --json | jq -r '.delivery.targets[0] | "\(.state) \(.last_code)"')" = "ok 200" ]
+    jobio status --json | jq -e '.plugin == .version'
 }
 
 @test "srun steps and the batch step are counted separately" {

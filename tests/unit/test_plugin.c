@@ -3,6 +3,8 @@
  * jobio.so in a slurmstepd (stepd.h) with a jobiod that answers: tags, step files, ends, the
  * summary, prolog and epilog.
  */
+#include "config.h"
+
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -38,7 +40,8 @@ static void test_batch_step(void **state)
     snprintf(part, sizeof(part), "|CGROUP=%.200s|CGROUP_ID=%llu|CGROUP_LEVEL=3|CGROUP_VERSION=2|",
              c.step, (unsigned long long)cgroups_inode(&c, c.step));
     assert_has(asked, part);
-    assert_has(asked, "|WITHIN=200|NODES=3|NODE=n1|NAME=a\nb=c|SUMMARY=short|DIRECT=0|");
+    assert_has(asked, "|PLUGIN=" PACKAGE_VERSION
+                      "|WITHIN=200|NODES=3|NODE=n1|NAME=a\nb=c|SUMMARY=short|DIRECT=0|");
     assert_has_not(asked, "forged");
     assert_has(asked, "TYPE=end|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|ENDED_AT=");
     assert_has(asked, "TYPE=report|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/track/tag.h"
+#include "common/cleanup.h"
 #include "common/job.h"
 
 static struct message m;
@@ -40,6 +41,7 @@ static const char *const good[][2] = {
     {"TRACE_OF", "ops"},
     {"TRACE_PATHS", "1"},
     {"TRACEPARENT", "00-ab"},
+    {"PLUGIN", "0.1.0~rc1+deb12-2"},
 };
 
 /* All good keys, with this one changed, or left out (value NULL). */
@@ -106,6 +108,29 @@ static void test_good(void **state)
     assert_int_equal(tag_parse(&m, &tag, &error), 0);
     assert_int_equal(tag.within_ms, 200);
     tag_clear(&tag);
+}
+
+static void test_plugin(void **state)
+{
+    static const char *const versions[][2] = {
+        {"0.1.0~rc1+deb12-2", "0.1.0~rc1+deb12-2"},
+        {"1234567890123456789012345678901", "1234567890123456789012345678901"},
+        {"12345678901234567890123456789012", ""},
+        {"1 0", ""},
+        {"1\"0", ""},
+        {"", ""},
+        {NULL, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+        struct tag tag;
+
+        build("PLUGIN", versions[i][0]);
+        assert_int_equal(tag_parse(&m, &tag, &error), 0);
+        assert_string_equal(tag.plugin, versions[i][1]);
+        tag_clear(&tag);
+    }
 }
 
 static void test_array(void **state)
@@ -232,11 +257,9 @@ static void test_names_and_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_array),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_names_and_ends),
+        cmocka_unit_test(test_good),  cmocka_unit_test(test_plugin),
+        cmocka_unit_test(test_array), cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_files), cmocka_unit_test(test_names_and_ends),
     };
     int r;
 
