@@ -306,6 +306,7 @@ static int finish_load(struct load *load, struct error *error)
         .users = state->options.users,
         .lost = stats.lost,
         .version = PACKAGE_VERSION,
+        .plugin = stats.plugin,
     };
     if (all)
         load->done(&load->reading, NULL, load->arg);

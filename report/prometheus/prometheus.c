@@ -387,18 +387,31 @@ static int put_direction(struct page *page, const char *prefix, const struct dir
     return 0;
 }
 
+/* A metric that is 1 and has a version. */
+static int put_version(struct page *page, const char *name, const char *help, const char *version)
+{
+    page_family(page, name, "gauge", help);
+    fprintf(page->out, "%s{%s", name, page->where);
+    if (page_label(page->out, "version", version) < 0)
+        return -ENOMEM;
+    fputs("} 1\n", page->out);
+    return 0;
+}
+
 static int put_self(struct page *page)
 {
     const struct prometheus_node *node = page->node;
     unsigned running = 0;
+    int r = put_version(page, "jobio_build_info", "The version of jobio; always 1.", node->version);
 
     for (size_t i = 0; i < page->n_jobs; i++)
         running += !page->jobs[i].job->ended;
-    page_family(page, "jobio_build_info", "gauge", "The version of jobio; always 1.");
-    fprintf(page->out, "jobio_build_info{%s", page->where);
-    if (page_label(page->out, "version", node->version) < 0)
-        return -ENOMEM;
-    fputs("} 1\n", page->out);
+    if (r == 0 && node->plugin && *node->plugin)
+        r = put_version(page, "jobio_plugin_info",
+                        "The version of Slurm's plugin that tagged the last step; always 1.",
+                        node->plugin);
+    if (r < 0)
+        return r;
     page_family(page, "jobio_tracked_jobs", "gauge", "Jobs running on this node.");
     fprintf(page->out, "jobio_tracked_jobs{%s} %u\n", page->where, running);
     page_family(page, "jobio_events_lost_total", "counter",

@@ -81,6 +81,8 @@ shows() {
     [ "$(value "$T/metrics" jobio_hooks 'state="attached"')" -gt 0 ]
     shows "$(jq .store.bytes "$T/status")" jobio_store_size_bytes
     shows 1 jobio_build_info "version=\"$(jq -r .version "$T/status")\""
+    shows 1 jobio_plugin_info 'version="0.1.0~test"'
+    jq -e '.plugin == "0.1.0~test"' "$T/status"
     jq -e '.metrics.scrapes > 0 and .metrics.textfiles > 0' "$T/status"
 }
 

@@ -48,5 +48,5 @@ tag() {
     mkdir -p "$group"
     "$TELL" "$JOBIO_SOCKET" tag JOBID="$1" STEP="$2" UID=0 CGROUP="${group#"$CGROUPS"}" \
         CGROUP_ID="$(stat -c %i "$group")" CGROUP_LEVEL=2 CGROUP_VERSION=2 \
-        TAGGED=now NODES=1
+        TAGGED=now PLUGIN=0.1.0~test NODES=1
 }

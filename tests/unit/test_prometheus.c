@@ -27,6 +27,7 @@ static char *page_with(const struct job_account *const *jobs, size_t n,
         .users = true,
         .lost = 7,
         .version = "0.1.0",
+        .plugin = "0.0.9",
     };
     char *text = report_prometheus(&node);
 
@@ -162,6 +163,7 @@ static void test_samples(void **state)
     assert_line(text, "jobio_events_lost_total{" WHERE "} 7");
     assert_line(text, "jobio_tracked_jobs{" WHERE "} 0");
     assert_line(text, "jobio_build_info{" WHERE ",version=\"0.1.0\"} 1");
+    assert_line(text, "jobio_plugin_info{" WHERE ",version=\"0.0.9\"} 1");
     assert_no(text, "fsync");
 }
 
@@ -227,6 +229,7 @@ static void test_users_may_be_left_out(void **state)
     (void)state;
     assert_no(text, "\"ada\"");
     assert_no(text, "physics");
+    assert_no(text, "jobio_plugin_info");
     assert_non_null(strstr(text, "jobid=\"4711\",partition=\"long\",state"));
     assert_non_null(
         strstr(text, "jobio_build_info{cluster=\"c\",instance=\"i\",version=\"\"} 1\n"));
