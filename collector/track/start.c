@@ -94,8 +94,7 @@ static int follow(struct tracker *tracker, struct tag *tag, uint32_t number,
         return error_set(error, -ENOMEM, "no memory for a step");
     }
     step->number = number;
-    if (*step->tag.plugin)
-        memcpy(tracker->plugin, step->tag.plugin, sizeof(tracker->plugin));
+    memcpy(tracker->plugin, step->tag.plugin, sizeof(tracker->plugin));
     *ret = step;
     return 0;
 }
