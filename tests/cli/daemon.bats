@@ -172,7 +172,7 @@ as() {
 
 @test "jobio run for a user: the same account" {
     split as alice jobio run --json --timeline --output /tmp/alice.json -- sh -c \
-        "$WORK write:/dev/shm/a:10:100 read:/dev/shm/a:10:100; $WORK write:/tmp/a:20:30; exit 9"
+        "$WORK write:/dev/shm/a:10:100 read:/dev/shm/a:10:100; $WORK write:/tmp/alice.data:20:30; exit 9"
     cat /tmp/alice.json
     expect 9
     [ -z "$err" ]
