@@ -54,6 +54,8 @@ expect 1 "skipped: test-native.log: ok 2 x # skip why" 'TEST=[ $part != check-na
 expect 1 "19 passed, 1 failed, 0 skipped" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
 expect 1 "failed: smoke" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
 expect 1 "failed: test-smoke.log: not ok 1 x" 'TEST=[ $part != check-smoke ] || { echo "not ok 1 x"; exit 1; }'
+expect 1 "failed: test-smoke.log: not ok 20 x" 'TEST=[ $part != check-smoke ] || { printf "not ok %s x\n" {1..5000}; exit 1; }'
+expect 1 "19 passed, 5000 failed, 0 skipped" 'TEST=[ $part != check-smoke ] || { printf "not ok %s x\n" {1..5000}; exit 1; }'
 expect 1 "(only 18 of 19 parts ended)" 'TEST=[ $part != check-smoke ] || kill -KILL $PPID'
 expect 1 "(only 18 of 19 parts ended)" 'TEST=[ $part != check-native ] || kill -KILL $PPID'
 expect 1 "run as root" ID=1000
