@@ -110,7 +110,7 @@ is_exact() {
     tr -s ' \n' ' ' < "$T/text" | grep -E ' % 20 waiter [a-z_0-9]*sendfile[a-z_0-9]* '
 }
 
-# bats test_tags=closes
+# bats test_tags=closes,long
 @test "a slow flush at close is a call, also if the file remains open" {
     needs_closes
     local start=$EPOCHREALTIME end

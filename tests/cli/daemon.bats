@@ -301,6 +301,7 @@ ended_without_jobiod() {
     ended_without_jobiod root
 }
 
+# bats test_tags=long
 @test "jobio run: a signal ends the wait for jobiod" {
     start_and_end_without_jobiod alice
     kill -INT $run_pid
