@@ -94,7 +94,6 @@ static int follow(struct tracker *tracker, struct tag *tag, uint32_t number,
         return error_set(error, -ENOMEM, "no memory for a step");
     }
     step->number = number;
-    memcpy(tracker->plugin, step->tag.plugin, sizeof(tracker->plugin));
     *ret = step;
     return 0;
 }

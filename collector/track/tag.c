@@ -17,7 +17,7 @@
 #define NO_DEFAULT UINT64_MAX
 /* The programs cannot follow deeper paths; the length is the kernel's limit. */
 #define CGROUP_PATH_MAX 4096
-#define TAG_VERSION_CHARACTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-"
+#define VERSION_CHARACTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-"
 
 /* --- messages --------------------------------------------------------------------------------- */
 
@@ -104,13 +104,13 @@ static int take_texts(const struct message *m, struct tag *tag, struct error *er
     return r;
 }
 
-/* A version that is none is ignored, like one that is too long. */
+/* A value that is not a version, or is too long, is ignored. */
 static void take_plugin(const struct message *m, struct tag *tag)
 {
     const char *version = message_get(m, "PLUGIN");
 
     if (version && strlen(version) < sizeof(tag->plugin) &&
-        !version[strspn(version, TAG_VERSION_CHARACTERS)])
+        !version[strspn(version, VERSION_CHARACTERS)])
         (void)strcpy(tag->plugin, version);
 }
 

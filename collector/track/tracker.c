@@ -175,6 +175,8 @@ int tracker_tag(struct tracker *tracker, const struct tag *tag, struct error *er
                     "Slurm calls this node %s, and jobiod calls it %s: set \"node = %s\" in "
                     "jobio.conf",
                     tag->node, tracker->node, tag->node);
+    /* Not from step files: a step may have started before the plugin was upgraded. */
+    memcpy(tracker->plugin, tag->plugin, sizeof(tracker->plugin));
     r = step_start(tracker, tag, error);
     step = r < 0 ? NULL : jobs_find_step(&tracker->jobs, &ids);
     if (step && needs_row(step))

@@ -124,7 +124,7 @@ struct tracker_stats {
     uint64_t vanished, untracked, save_failures;
     size_t untagged;              /* steps of Slurm that run and are not counted: untagged.h */
     const char *untagged_example; /* the cgroup of one of them; until the next tick */
-    const char *plugin; /* the version of the plugin that tagged the last step; "": not known */
+    const char *plugin; /* the version of the plugin, from the last tracker_tag(); "": unknown */
 };
 void tracker_stats(const struct tracker *tracker, struct tracker_stats *ret);
 

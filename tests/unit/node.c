@@ -254,7 +254,8 @@ struct tag node_tag(uint32_t step, bool file)
     snprintf(text, sizeof(text),
              "JOBID=%u\nRESTART=0\nHET=%u\nSTEP=%u\nUID=1000\nCGROUP=%s\nCGROUP_ID=%" PRIu64
              "\nCGROUP_LEVEL=1\nCGROUP_VERSION=2\nTAGGED_AT=%" PRIu64 "\nTAGGED_BOOT=%" PRIu64
-             "\nNODES=1\nNODE=n\nNAME=job name\nARRAY_JOB=4\nARRAY_TASK=0\nSUMMARY=short\n",
+             "\nNODES=1\nNODE=n\nNAME=job name\nARRAY_JOB=4\nARRAY_TASK=0\nSUMMARY=short\n"
+             "PLUGIN=0.0.1\n",
              JOB, HET_NONE, step, node.cgroup, tag.cgroup_id, tag.tagged_at_ns, tag.tagged_boot_ns);
     snprintf(where, sizeof(where), "run/steps/%s", tag_file_name(name, JOB, 0, HET_NONE, step));
     node_put(where, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps of Slurm that nobody has tagged. */
+/* What jobiod knows of the plugin: steps of Slurm that it has not tagged, and its version. */
 #define _GNU_SOURCE
 #include "tests/unit/test.h"
 
@@ -114,6 +114,33 @@ static void test_cgroup_v1(void **state)
     expect(0, "");
 }
 
+static void expect_plugin(const char *version)
+{
+    struct tracker_stats stats;
+
+    tracker_stats(node.tracker, &stats);
+    assert_string_equal(stats.plugin, version);
+}
+
+/* The step files are from version 0.0.1. */
+static void test_the_version_is_that_of_the_last_tag(void **state)
+{
+    struct tag tag = node_tag(0, true);
+
+    (void)state;
+    expect_plugin("");
+    (void)strcpy(tag.plugin, "1.0.0");
+    node_must(tracker_tag(node.tracker, &tag, &node.error));
+    expect_plugin("1.0.0");
+    tag = node_tag(1, true);
+    node_must(tracker_tag(node.tracker, &tag, &node.error)); /* from a plugin without a version */
+    expect_plugin("");
+    (void)node_tag(2, true);
+    node_must(tracker_tick(node.tracker, &node.error));
+    node_restart();
+    expect_plugin("");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +150,8 @@ int main(void)
                                         node_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_no_step_of_slurm, node_setup, node_teardown),
         cmocka_unit_test_setup_teardown(test_cgroup_v1, node_setup, node_teardown),
+        cmocka_unit_test_setup_teardown(test_the_version_is_that_of_the_last_tag, node_setup,
+                                        node_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
