@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The file systems that workloads run on, below $M; each is made when it is first needed. In a guest, or,
 # for some of them, in our own mount namespace.
+[ -n "${M-}" ] || [ -d /run/guest ] || { echo "mounts.bash: set M outside a guest" >&2; exit 1; }
 M=${M:-/mnt}
 images=/run/images
 
