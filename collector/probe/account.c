@@ -22,8 +22,8 @@ struct tally_op {
         uint32_t async_requests, errors, sequential, random;
         uint32_t latency[IO_BUCKETS], size[IO_BUCKETS];
     } before;
-    uint32_t now; /* where its sums over the shards are in pass.sums, counted from 1; 0: no counters
-                   * were found in this pass */
+    uint32_t sums; /* 1 + the index in pass.sums of its sums over the shards; 0: this pass has not
+                    * found any counters */
 };
 
 /* The totals of a step on a super block. */
@@ -158,17 +158,17 @@ static struct tally_op *tally_op_get(struct probe *probe, uint32_t step, uint64_
     return tally ? tally->ops[op] : NULL;
 }
 
-/* Returns the sums of an operation in this pass, NULL if no counters were found. */
+/* Returns the sums of an operation, NULL if this pass has not found any of its counters. */
 static struct account_value *sums_of(const struct pass *pass, const struct tally_op *op)
 {
-    return op->now ? &pass->sums[op->now - 1] : NULL;
+    return op->sums ? &pass->sums[op->sums - 1] : NULL;
 }
 
-/* The same, but made if there are none; NULL if there is no memory. It may move the sums of others.
- */
+/* The same, but creates them, with zeros, if there are none. Returns NULL on out-of-memory. May
+ * move the sums of other operations. */
 static struct account_value *sums_get(struct pass *pass, struct tally_op *op)
 {
-    if (op->now)
+    if (op->sums)
         return sums_of(pass, op);
     if (pass->n_sums == pass->room) {
         size_t room = pass->room ? pass->room * 2 : 64;
@@ -179,7 +179,7 @@ static struct account_value *sums_get(struct pass *pass, struct tally_op *op)
         pass->sums = grown;
         pass->room = room;
     }
-    op->now = (uint32_t)++pass->n_sums;
+    op->sums = (uint32_t)++pass->n_sums;
     *sums_of(pass, op) = (struct account_value){0};
     return sums_of(pass, op);
 }
@@ -368,7 +368,7 @@ static void begin_tally(const void *node, VISIT visit, void *arg)
     for (int op = 0; op < IO_OP_COUNT; op++) {
         if (!tally->ops[op])
             continue;
-        tally->ops[op]->now = 0;
+        tally->ops[op]->sums = 0;
         tally->ops[op]->counter.n_errnos = 0;
     }
     tally->cache = (struct io_cache){0};

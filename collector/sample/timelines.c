@@ -78,7 +78,7 @@ static int move_to_lacking(struct io_mounts *fresh, struct timeline *from, uint6
                            struct timeline_bin what)
 {
     what.longest_ns = 0;
-    if (timeline_bin_is_empty(&what)) /* no mount has got another name, as nearly always */
+    if (timeline_bin_is_empty(&what)) /* the usual case: no mount was renamed */
         return 0;
     for (int preference = SAME_DEVICE; preference <= ANY; preference++)
         for (size_t i = 0; i < fresh->n && !timeline_bin_is_empty(&what); i++) {

@@ -408,7 +408,7 @@ static int put_self(struct page *page)
         running += !page->jobs[i].job->ended;
     if (r == 0 && node->plugin && *node->plugin)
         r = put_version(page, "jobio_plugin_info",
-                        "The version of Slurm's plugin that tagged the last step; always 1.",
+                        "The version of the plugin that tagged the last step; always 1.",
                         node->plugin);
     if (r < 0)
         return r;

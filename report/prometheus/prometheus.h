@@ -43,7 +43,7 @@ struct prometheus_node {
     /* metrics about jobio itself */
     uint64_t lost;
     const char *version;
-    const char *plugin; /* the version of Slurm's plugin on this node; NULL or "": not known */
+    const char *plugin; /* the version of the plugin; NULL or "": unknown, no metric */
     const struct prometheus_family *families; /* written last; left out without samples */
     size_t n_families;
 };
