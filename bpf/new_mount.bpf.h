@@ -32,8 +32,9 @@ static __always_inline struct new_mount_slot *new_mount_slot(__u32 at)
     return &new_mount_slots[at % NEW_MOUNT_SLOTS];
 }
 
-/* Returns the address of the mount after `address`, 0: of the first one; 0 if there is none. */
-static __always_inline __u64 new_mount_next(__u64 super, __u64 address)
+/* Returns the address of the mount after `address`, 0: of the first one; 0 if there is none. In a
+ * loop, the compiler would compute the offsets that this kernel does not have, too. */
+__noinline __u64 new_mount_next(__u64 super, __u64 address)
 {
     struct super_block *sb = (struct super_block *)super;
     struct super_block___list *list = (struct super_block___list *)sb;
@@ -51,22 +52,25 @@ static __always_inline __u64 new_mount_next(__u64 super, __u64 address)
     return next && (__u64)next != head ? (__u64)next - offset : 0;
 }
 
-/* Returns the address of the first mount of the super block in this namespace, 0 if there is none.
- * root: its mnt_root; 0: any. */
-__noinline __u64 new_mount_find(__u64 super, __u64 space, __u64 root)
+/* Returns the address of a mount of the super block in this namespace, of its root if there is one;
+ * 0 if there is none. */
+static __always_inline __u64 new_mount_find(__u64 super, __u64 space)
 {
-    struct mount *mount = NULL;
+    __u64 root = (__u64)BPF_CORE_READ((struct super_block *)super, s_root), address = 0, first = 0;
+    struct mount *mount;
 
-#pragma unroll
     for (int i = 0; i < NEW_MOUNT_SEARCH; i++) {
-        mount = (struct mount *)new_mount_next(super, (__u64)mount);
-        if (!mount)
-            return 0;
-        if ((__u64)BPF_CORE_READ(mount, mnt_ns) == space &&
-            (!root || (__u64)BPF_CORE_READ(mount, mnt.mnt_root) == root))
-            return (__u64)mount;
+        address = new_mount_next(super, address);
+        mount = (struct mount *)address;
+        if (!address)
+            break;
+        if ((__u64)BPF_CORE_READ(mount, mnt_ns) != space)
+            continue;
+        if ((__u64)BPF_CORE_READ(mount, mnt.mnt_root) == root)
+            return address;
+        first = first ?: address;
     }
-    return 0;
+    return first;
 }
 
 /* Returns 0 if the source does not fit. */
@@ -149,14 +153,12 @@ __noinline int new_mount_report(__u64 super, __u64 step, __u64 where)
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     __u64 space = (__u64)BPF_CORE_READ(task, nsproxy, mnt_ns);
     __u32 at = (__u32)bpf_get_current_pid_tgid() % NEW_MOUNT_SLOTS;
-    __u64 root = (__u64)BPF_CORE_READ((struct super_block *)super, s_root);
-    __u64 mount = new_mount_find(super, space, root) ?: new_mount_find(super, space, 0);
+    __u64 mount = space ? new_mount_find(super, space) : 0;
     int sent = 0;
 
-    if (!space || !mount || bpf_map_update_elem(&new_mount_locks, &at, &at, BPF_NOEXIST))
+    if (!mount || bpf_map_update_elem(&new_mount_locks, &at, &at, BPF_NOEXIST))
         return 0;
     if (new_mount_start(at, super, mount)) {
-#pragma unroll
         for (int i = 0; i < NEW_MOUNT_STEPS; i++)
             if (!new_mount_step(at))
                 break;
