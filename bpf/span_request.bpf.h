@@ -19,9 +19,12 @@ __noinline int span_request(__u64 ids, __u64 what, __s64 result, __u64 time_ns, 
     __u32 step = ids, dev = what, pid = ids >> 32;
     __u8 op = what >> 32, slot = what >> 40, flags = what >> 48;
     __u64 path = op == IO_OPEN ? at : 0, end = op == IO_OPEN ? 0 : at;
-    struct span_record *record = span_reserve(slot, step, SPAN_REQUEST, time_ns, path);
+    struct span_record *record;
     bool sized = op < IO_OP_FIRST_META && result >= 0;
 
+    if (!features.spans)
+        return 0;
+    record = span_reserve(slot, step, SPAN_REQUEST, time_ns, path);
     if (!record)
         return 0;
     record->op = op;
