@@ -392,70 +392,70 @@ static void test_bad_names_do_not_get_through(void **state)
         assert_in_range((unsigned char)*p, 0x20, 0x7e);
 }
 
-static void test_refuses(void **state)
-{
-    static const struct {
-        const char *text, *says;
-    } cases[] = {
-        {"[]", "the document is not an object"},
-        {"{}", "version 0 of the document is not supported"},
-        {"{\"version\":2,\"job\":{}}", "version 2 of the document is not supported"},
-        {"{\"version\":1}", "\"job\" is missing"},
-        {"{\"version\":1,\"job\":7}", "\"job\" is not of type object"},
-        {"{\"version\":1,\"job\":{\"jobid\":-1}}", "\"jobid\" is out of range"},
-        {"{\"version\":1,\"job\":{\"jobid\":4294967296}}", "\"jobid\" is out of range"},
-        {"{\"version\":1,\"job\":{\"jobid\":\"7\"}}", "\"jobid\" is not an integer"},
-        {"{\"version\":1,\"job\":{\"uid\":1.5}}", "\"uid\" is not an integer"},
-        {"{\"version\":1,\"job\":{\"user\":7}}", "\"user\" is not of type string"},
-        {"{\"version\":1,\"job\":{\"command\":[1]}}", "command[0] is not a string"},
-        {"{\"version\":1,\"job\":{},\"elapsed_s\":-1}", "\"elapsed_s\" is out of range"},
-        {"{\"version\":1,\"job\":{},\"elapsed_s\":1e99}", "\"elapsed_s\" is out of range"},
-        {"{\"version\":1,\"job\":{},\"elapsed_s\":\"1\"}", "\"elapsed_s\" is not a number"},
-        {"{\"version\":1,\"job\":{},\"mounts\":[7]}", "mounts[0] is not an object"},
-        {"{\"version\":1,\"job\":{},\"mounts\":[{}]}", "mounts[0]: \"mount\" is missing"},
-        {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
-         "\"ops\":{\"read\":{\"bytes\":-5}}}]}",
-         "mounts[0]: read: \"bytes\" is out of range"},
-        {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
-         "\"ops\":{\"read\":{\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
-         "0,0,0,0,0,0]}}}]}",
-         "mounts[0]: read: \"size_log2\" has more than 32 buckets"},
+/* Documents that are not valid, and the error. */
+static const struct {
+    const char *text, *says;
+} refused[] = {
+    {"[]", "the document is not an object"},
+    {"{}", "version 0 of the document is not supported"},
+    {"{\"version\":2,\"job\":{}}", "version 2 of the document is not supported"},
+    {"{\"version\":1}", "\"job\" is missing"},
+    {"{\"version\":1,\"job\":7}", "\"job\" is not of type object"},
+    {"{\"version\":1,\"job\":{\"jobid\":-1}}", "\"jobid\" is out of range"},
+    {"{\"version\":1,\"job\":{\"jobid\":4294967296}}", "\"jobid\" is out of range"},
+    {"{\"version\":1,\"job\":{\"jobid\":\"7\"}}", "\"jobid\" is not an integer"},
+    {"{\"version\":1,\"job\":{\"uid\":1.5}}", "\"uid\" is not an integer"},
+    {"{\"version\":1,\"job\":{\"user\":7}}", "\"user\" is not of type string"},
+    {"{\"version\":1,\"job\":{\"command\":[1]}}", "command[0] is not a string"},
+    {"{\"version\":1,\"job\":{},\"elapsed_s\":-1}", "\"elapsed_s\" is out of range"},
+    {"{\"version\":1,\"job\":{},\"elapsed_s\":1e99}", "\"elapsed_s\" is out of range"},
+    {"{\"version\":1,\"job\":{},\"elapsed_s\":\"1\"}", "\"elapsed_s\" is not a number"},
+    {"{\"version\":1,\"job\":{},\"mounts\":[7]}", "mounts[0] is not an object"},
+    {"{\"version\":1,\"job\":{},\"mounts\":[{}]}", "mounts[0]: \"mount\" is missing"},
+    {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
+     "\"ops\":{\"read\":{\"bytes\":-5}}}]}",
+     "mounts[0]: read: \"bytes\" is out of range"},
+    {"{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\","
+     "\"ops\":{\"read\":{\"size_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+     "0,0,0,0,0,0]}}}]}",
+     "mounts[0]: read: \"size_log2\" has more than 32 buckets"},
 #define MOUNT                                                                                   \
     "{\"version\":1,\"job\":{},\"mounts\":[{\"mount\":\"/\",\"fstype\":\"x\",\"source\":\"y\"," \
     "\"timeline\":"
-        {MOUNT "7}]}", "mounts[0]: \"timeline\" is not of type object"},
-        {MOUNT "{}}]}", "mounts[0]: timeline: \"start_s\" is not an integer"},
-        {MOUNT "{\"start_s\":-8,\"width_s\":8}}]}",
-         "mounts[0]: timeline: \"start_s\" is out of range"},
-        {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":{}}}]}",
-         "mounts[0]: timeline: \"wait_ns\" is not an array"},
-        {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":[1,-1]}}]}",
-         "mounts[0]: timeline: \"wait_ns\" is out of range"},
-        {MOUNT "{\"start_s\":8,\"width_s\":7,\"wait_ns\":[1]}}]}",
-         "mounts[0]: timeline: bins of 7 s from 8 s are not valid"},
+    {MOUNT "7}]}", "mounts[0]: \"timeline\" is not of type object"},
+    {MOUNT "{}}]}", "mounts[0]: timeline: \"start_s\" is not an integer"},
+    {MOUNT "{\"start_s\":-8,\"width_s\":8}}]}", "mounts[0]: timeline: \"start_s\" is out of range"},
+    {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":{}}}]}",
+     "mounts[0]: timeline: \"wait_ns\" is not an array"},
+    {MOUNT "{\"start_s\":8,\"width_s\":8,\"wait_ns\":[1,-1]}}]}",
+     "mounts[0]: timeline: \"wait_ns\" is out of range"},
+    {MOUNT "{\"start_s\":8,\"width_s\":7,\"wait_ns\":[1]}}]}",
+     "mounts[0]: timeline: bins of 7 s from 8 s are not valid"},
 #undef MOUNT
-        {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"x\",\"state\":\"ended\"}]}",
-         "steps[0]: \"step\" is not a step"},
-        {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
-         "incomplete[0]: \"cause\" is missing"},
-        {"{\"version\":1,\"job\":{},\"mpi\":7}", "\"mpi\" is not of type object"},
-        {"{\"version\":1,\"job\":{},\"mpi\":{\"calls\":{\"read\":{\"bytes\":-1}}}}",
-         "mpi: read: \"bytes\" is out of range"},
-        {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[7]}}",
-         "mpi: \"incomplete\" has an item of another type"},
-        {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[{}]}}", "mpi: \"cause\" is missing"},
-        {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"0\",\"state\":\"ended\",\"mpi\":7}]}",
-         "steps[0]: \"mpi\" is not of type object"},
-    };
+    {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"x\",\"state\":\"ended\"}]}",
+     "steps[0]: \"step\" is not a step"},
+    {"{\"version\":1,\"job\":{},\"incomplete\":[{\"count\":1}]}",
+     "incomplete[0]: \"cause\" is missing"},
+    {"{\"version\":1,\"job\":{},\"mpi\":7}", "\"mpi\" is not of type object"},
+    {"{\"version\":1,\"job\":{},\"mpi\":{\"calls\":{\"read\":{\"bytes\":-1}}}}",
+     "mpi: read: \"bytes\" is out of range"},
+    {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[7]}}",
+     "mpi: \"incomplete\" has an item of another type"},
+    {"{\"version\":1,\"job\":{},\"mpi\":{\"incomplete\":[{}]}}", "mpi: \"cause\" is missing"},
+    {"{\"version\":1,\"job\":{},\"steps\":[{\"step\":\"0\",\"state\":\"ended\",\"mpi\":7}]}",
+     "steps[0]: \"mpi\" is not of type object"},
+};
 
+static void test_refuses(void **state)
+{
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _json_ *o = parsed(cases[i].text);
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        _json_ *o = parsed(refused[i].text);
         struct job_account *job = NULL;
         struct error error = {.text = ""};
 
         assert_int_equal(report_json_parse(o, &job, &error), -EBADMSG);
-        assert_string_equal(error.text, cases[i].says);
+        assert_string_equal(error.text, refused[i].says);
         assert_null(job);
     }
 }

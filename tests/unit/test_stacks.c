@@ -120,6 +120,50 @@ static void test_folded_error(void **state)
 }
 
 /* Ten stacks, the others in one line; of each the innermost functions. */
+static const char ten_stacks[] =
+    "\nwaiting code: 80 calls of at least 1.0 ms took 100 ms\n"
+    "     time   share    calls  thread, and its functions from the innermost one on\n"
+    "    13 ms    14 %        1  app\n"
+    "                              i (libc.so.6)\n"
+    "                              h (libc.so.6)\n"
+    "                              g (libc.so.6)\n"
+    "                              f (app)\n"
+    "                              [app+0x4f0] (abcdef)\n"
+    "                              d (app)\n"
+    "                              c (app)\n"
+    "                              b (app)\n"
+    "                              ...\n"
+    "    12 ms    13 %        1  app\n"
+    "    11 ms    12 %        1  app\n"
+    "                              f10\n"
+    "                              main\n"
+    "    10 ms    11 %        1  app\n"
+    "                              f9\n"
+    "                              main\n"
+    "   9.0 ms   9.9 %        1  app\n"
+    "                              f8\n"
+    "                              main\n"
+    "   8.0 ms   8.8 %        1  app\n"
+    "                              f7\n"
+    "                              main\n"
+    "   7.0 ms   7.7 %        1  app\n"
+    "                              f6\n"
+    "                              main\n"
+    "   6.0 ms   6.6 %        1  app\n"
+    "                              f5\n"
+    "                              main\n"
+    "   5.0 ms   5.5 %        1  app\n"
+    "                              f4\n"
+    "                              main\n"
+    "   4.0 ms   4.4 %        1  app\n"
+    "                              f3\n"
+    "                              main\n"
+    "   6.0 ms   6.6 %        3  [other stacks]\n"
+    "(no stack, because of the limit per second: 20 calls, 8.0 ms)\n"
+    "(no stack, because they came too fast: 5 calls, 1.0 ms)\n"
+    "(truncated, without the outer functions: 1 call, 2.0 ms)\n"
+    "(the process ended before its stack was read: 2 calls, 3.0 ms)\n";
+
 static void test_text(void **state)
 {
     struct stack_profile profile = {
@@ -139,49 +183,7 @@ static void test_text(void **state)
     stacks[11].text = strdup("app");
     stack_profile_fill(&profile, stacks, 13);
     text = report_stacks_text(&profile);
-    assert_string_equal(
-        text, "\nwaiting code: 80 calls of at least 1.0 ms took 100 ms\n"
-              "     time   share    calls  thread, and its functions from the innermost one on\n"
-              "    13 ms    14 %        1  app\n"
-              "                              i (libc.so.6)\n"
-              "                              h (libc.so.6)\n"
-              "                              g (libc.so.6)\n"
-              "                              f (app)\n"
-              "                              [app+0x4f0] (abcdef)\n"
-              "                              d (app)\n"
-              "                              c (app)\n"
-              "                              b (app)\n"
-              "                              ...\n"
-              "    12 ms    13 %        1  app\n"
-              "    11 ms    12 %        1  app\n"
-              "                              f10\n"
-              "                              main\n"
-              "    10 ms    11 %        1  app\n"
-              "                              f9\n"
-              "                              main\n"
-              "   9.0 ms   9.9 %        1  app\n"
-              "                              f8\n"
-              "                              main\n"
-              "   8.0 ms   8.8 %        1  app\n"
-              "                              f7\n"
-              "                              main\n"
-              "   7.0 ms   7.7 %        1  app\n"
-              "                              f6\n"
-              "                              main\n"
-              "   6.0 ms   6.6 %        1  app\n"
-              "                              f5\n"
-              "                              main\n"
-              "   5.0 ms   5.5 %        1  app\n"
-              "                              f4\n"
-              "                              main\n"
-              "   4.0 ms   4.4 %        1  app\n"
-              "                              f3\n"
-              "                              main\n"
-              "   6.0 ms   6.6 %        3  [other stacks]\n"
-              "(no stack, because of the limit per second: 20 calls, 8.0 ms)\n"
-              "(no stack, because they came too fast: 5 calls, 1.0 ms)\n"
-              "(truncated, without the outer functions: 1 call, 2.0 ms)\n"
-              "(the process ended before its stack was read: 2 calls, 3.0 ms)\n");
+    assert_string_equal(text, ten_stacks);
     stack_profile_clear(&profile);
 }
 
