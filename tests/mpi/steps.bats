@@ -462,7 +462,7 @@ cpu_ms() {
 # step. What else the machine does is in both, but only now and then to the same degree: one of 20 pairs is enough.
 # What both pay for is the CPU time of jobiod: less than half a core.
 not_delayed() {
-    local i outside start cpu
+    local ms i outside start cpu
     start=$(date +%s%N)
     cpu=$(cpu_ms)
     for ((i = 0; i < 20; i++)); do
