@@ -247,6 +247,33 @@ static void write_xfs(int i)
     write_blocks(xfs);
 }
 
+static const char *unpacked_name(int i)
+{
+    static char name[32];
+
+    snprintf(name, sizeof(name), "ext4/unpacked-%d", i);
+    return name;
+}
+
+static void remove_unpacked(void)
+{
+    for (int i = 0; i < CALLS; i++)
+        (void)unlink(unpacked_name(i));
+}
+
+/* As tar and cp do. */
+static void unpack(int i)
+{
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    static const char page[PAGE];
+    int file = must(open(unpacked_name(i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), "open");
+
+    if (write(file, page, PAGE) != PAGE)
+        die("write");
+    must(futimens(file, times), "futimens");
+    (void)close(file);
+}
+
 static void map_cold(void)
 {
     if (mapped)
@@ -356,6 +383,7 @@ static const struct kind {
     {"new 1 MiB, xfs", 1, write_xfs, empty_xfs},
     {"new 1 MiB, ext4", 1, write_ext4, empty_ext4},
     {"cold read of 1 MiB, ext4", 1, read_cold, uncache},
+    {"unpack a file of 4 KiB, ext4", CALLS, unpack, remove_unpacked},
     {"mapped page, cold", CALLS, touch_page, map_cold},
     {"vfork, exit", CALLS, run_nothing, NULL},
     {"vfork, exec, exit", 5, run_program, NULL},
