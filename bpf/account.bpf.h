@@ -390,7 +390,8 @@ static __always_inline __u64 *account_find_errno(__u64 step, struct errno_key *k
     return bpf_map_lookup_elem(&errnos, key);
 }
 
-/* counters: address of the counters of the call. */
+/* counters: address of the counters of the call if the step may have some of other mounts, else 0.
+ */
 __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counters)
 {
     struct errno_key key = {.step = who_number(step),
@@ -400,7 +401,7 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counte
                             .code = errno_of(result)};
     __u64 *count;
 
-    if (share_may_aggregate(step) && counters == account_other(step, where >> 32)) {
+    if (counters && counters == account_other(step, where >> 32)) {
         key.dev = IO_DEV_OTHER;
         key.generation = 0;
     }
@@ -410,6 +411,15 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counte
     else
         account_lost(step, LOST_ERRNOS, 1);
     return 0;
+}
+
+static __always_inline void account_error(const struct call *call, struct account_value *value)
+{
+    __u64 step = call->who.key;
+
+    add_u32(&value->errors);
+    account_errno(step, account_where(call, 0), call->result,
+                  share_may_aggregate(step) ? address_of(value) : 0);
 }
 
 static __always_inline bool account_has_step(const struct call *call)
@@ -545,8 +555,7 @@ static __always_inline void account_add(const struct call *call, struct account_
     if (call->async)
         add_u32(&value->async_requests);
     if (call->result < 0) {
-        add_u32(&value->errors);
-        account_errno(call->who.key, account_where(call, 0), call->result, address_of(value));
+        account_error(call, value);
     } else if (call->op < IO_OP_FIRST_META) {
         add(&value->bytes, call->result);
         add_u32(&value->size[bucket_of(call->result, 0)]);

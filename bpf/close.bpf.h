@@ -37,10 +37,8 @@ static __always_inline void close_flushed(const struct call *call)
 
     if (!value)
         return;
-    if (call->result < 0) {
-        add_u32(&value->errors);
-        account_errno(call->who.key, account_where(call, 0), call->result, address_of(value));
-    }
+    if (call->result < 0)
+        account_error(call, value);
     if (!call_is_timed(call))
         return;
     wait_add(call->wait, call->time_ns, value);
