@@ -14,13 +14,14 @@
 #ifndef JOBIO_BPF_CLOSE_H
 #define JOBIO_BPF_CLOSE_H
 
-static __always_inline bool mount_is_internal(struct file *file)
+/* mount: the file's f_path.mnt. */
+static __always_inline bool mount_is_internal(const struct vfsmount *mount)
 {
-    void *mount = (void *)BPF_CORE_READ(file, f_path.mnt);
     struct mnt_namespace *namespace = NULL;
 
-    mount += bpf_core_field_offset(struct mount, mnt_ns) - bpf_core_field_offset(struct mount, mnt);
-    bpf_probe_read_kernel(&namespace, sizeof(namespace), mount);
+    bpf_probe_read_kernel(&namespace, sizeof(namespace),
+                          (void *)mount + bpf_core_field_offset(struct mount, mnt_ns) -
+                              bpf_core_field_offset(struct mount, mnt));
     return (__s64) namespace == -EINVAL; /* MNT_NS_INTERNAL */
 }
 

@@ -395,7 +395,7 @@ static __always_inline int kprobe_enter_close(struct pt_regs *regs,
 
     if (entry->role == KPROBE_RELEASE && levels.orders)
         order_release_way(kprobe_name((__u64)file));
-    if (!kprobe_closes(file, entry->role) || mount_is_internal(file))
+    if (!kprobe_closes(file, entry->role) || mount_is_internal(BPF_CORE_READ(file, f_path.mnt)))
         return 0;
     return kprobe_enter_call(regs, entry);
 }

@@ -43,7 +43,7 @@ static __always_inline int flush_enter(void *ctx, enum hook_number hook)
     if (who_has_no_steps() || !close_flushes(file))
         return 0;
     task = task_enter();
-    if (task && !mount_is_internal(file))
+    if (task && !mount_is_internal(file->f_path.mnt))
         close_start(task, ctx, hook, hooks[hook].argument, file, 0);
     return 0;
 }
@@ -88,7 +88,7 @@ static __always_inline int __fput_enter(void *ctx, const volatile struct hook_in
     if (!close_has_user(file->f_mode) || !is_data(file))
         return 0;
     task = task_enter();
-    if (task && !mount_is_internal(file))
+    if (task && !mount_is_internal(file->f_path.mnt))
         close_start(task, ctx, HOOK___fput, at->argument, file, close_flush_ns(task, address));
     return 0;
 }

@@ -58,7 +58,8 @@ static __always_inline bool file_takes(struct file *file, enum syscall_kind kind
     __u16 mode = BPF_CORE_READ(file, f_inode, i_mode);
 
     if (kind == SYSCALL_CLOSE)
-        return (mode & S_IFMT) == S_IFREG && file_is_last(file) && !mount_is_internal(file);
+        return (mode & S_IFMT) == S_IFREG && file_is_last(file) &&
+               !mount_is_internal(BPF_CORE_READ(file, f_path.mnt));
     if ((BPF_CORE_READ(file, f_mode) & FMODE_PATH) && kind != SYSCALL_AT && op != IO_STAT &&
         op != IO_LOOKUP)
         return false;
