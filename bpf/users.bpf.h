@@ -74,7 +74,7 @@ __noinline int users_add(__u64 step, __u64 where, __u64 ids, __u64 starts)
         thread->thread[kind] = 1;
     key.id = ids >> 32;
     key.start = starts >> 32;
-    process = user_get(step, &key, mount);
+    process = key.id == (__u32)ids ? thread : user_get(step, &key, mount);
     if (process)
         process->process[kind] = 1;
     if (!thread || !process)
