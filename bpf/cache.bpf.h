@@ -24,9 +24,7 @@
 
 static __always_inline struct task_record *cache_task(void)
 {
-    if (who_has_no_steps() || TASK_READ(current_task(), flags) & PF_KTHREAD)
-        return NULL;
-    return task_enter();
+    return who_has_no_steps() ? NULL : task_enter();
 }
 
 static __always_inline struct task_record *cache_find(void)
