@@ -263,6 +263,8 @@ static __always_inline struct file *call_file(const struct task_record *task, __
 {
     struct file *file = NULL;
 
+    if (index == task->argument)
+        return (struct file *)task->witness;
     if (index != HOOK_NO_INDEX)
         bpf_probe_read_kernel(&file, sizeof(file), (void *)task->frame + 8 * index);
     return file;
@@ -270,37 +272,44 @@ static __always_inline struct file *call_file(const struct task_record *task, __
 
 /* Returns why a page of this inode was added, and sets the super block on which it counts: that of
  * the file in the call, which on overlayfs differs from the page's. */
-static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *inode,
+static __always_inline enum io_fill fill_of_call(struct task_record *task, struct inode *page,
                                                  __u64 *sb)
 {
     const volatile struct hook_indexes *at;
-    struct file *source, *target;
+    struct file *source, *target, *file;
+    enum io_fill kind = IO_FILL_READ;
     __u32 hook = task->hook;
+    struct inode *inode;
 
     if (hook >= HOOK_COUNT)
-        return IO_FILL_READ;
+        return kind;
     at = &hooks[hook];
     source = at->object == OBJECT_FILE ? call_file(task, at->argument) : NULL;
     target = call_file(task, at->target);
-    if (target && (target == source || !source || BPF_CORE_READ(target, f_inode) == inode)) {
-        *sb = (__u64)BPF_CORE_READ(target, f_inode, i_sb);
-        return IO_FILL_WRITE;
-    }
-    if (source)
-        *sb = (__u64)BPF_CORE_READ(source, f_inode, i_sb);
-    return IO_FILL_READ;
+    file = target ? target : source;
+    if (!file)
+        return kind;
+    inode = BPF_CORE_READ(file, f_inode);
+    if (target && (target == source || !source || inode == page))
+        kind = IO_FILL_WRITE;
+    else if (target)
+        inode = BPF_CORE_READ(source, f_inode);
+    if (inode != page)
+        *sb = (__u64)BPF_CORE_READ(inode, i_sb);
+    return kind;
 }
 
 /* Find out why a page was added. Until the next call or stage starts or ends, more pages of its
  * file are added for the same reason. */
-static __noinline int page_explain(void *ctx, struct address_space *mapping, __u32 pages)
+static __noinline int page_explain(void *ctx, struct task_record *task,
+                                   struct address_space *mapping, __u32 pages)
 {
     struct inode *inode = mapping->host;
-    struct task_record *task = cache_task();
     __u64 sb = (__u64)inode->i_sb;
     enum io_fill kind = IO_FILL_READ;
     bool inside = true;
 
+    task = task_enter_as(task);
     if (!task || (inode->i_mode & S_IFMT) != S_IFREG)
         return 0;
     if (stage_has(&task->fault, ctx, HOOK_filemap_fault)) {
@@ -321,7 +330,7 @@ static __noinline int page_explain(void *ctx, struct address_space *mapping, __u
     }
     if (kind == IO_FILL_READ)
         task->missed = 1;
-    fill_start(task, sb, kind);
+    fill_start(task, sb, sb == (__u64)inode->i_sb ? inode->i_sb : NULL, kind);
     fill_add(task, pages);
     if (inside)
         task->fill.mapping = (__u64)mapping;
@@ -334,7 +343,7 @@ static __always_inline int page_added(void *ctx, struct task_record *task,
                                       struct address_space *mapping, __u32 pages)
 {
     if (!task || task->fill.mapping != (__u64)mapping)
-        return page_explain(ctx, mapping, pages);
+        return page_explain(ctx, task, mapping, pages);
     fill_add(task, pages);
     return 0;
 }

@@ -137,14 +137,18 @@ static __noinline struct task_record *task_join(struct task_record *task)
     return task;
 }
 
-/* Returns the record of the current task if it is in a step, else NULL; creates it if needed. */
-static __always_inline struct task_record *task_enter(void)
+/* task_enter() for the result of task_find(). */
+static __always_inline struct task_record *task_enter_as(struct task_record *task)
 {
-    struct task_record *task = task_find();
-
     if (task && who_is_valid(&task->who))
         return task->who.shard_mask == WHO_NO_STEP ? NULL : task;
     return who_is_outside() ? NULL : task_join(task);
+}
+
+/* Returns the record of the current task if it is in a step, else NULL; creates it if needed. */
+static __always_inline struct task_record *task_enter(void)
+{
+    return task_enter_as(task_find());
 }
 
 /* The return of the task's outermost call was not seen. Its pages are added to the counters when

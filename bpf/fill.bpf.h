@@ -67,13 +67,15 @@ static __noinline int fill_lose(struct task_record *task)
     return 0;
 }
 
-/* The next pages are added to this super block for this reason (enum io_fill). */
-static __always_inline void fill_start(struct task_record *task, __u64 sb, __u32 kind)
+/* The next pages are added to this super block for this reason (enum io_fill). same: the same super
+ * block if its members can be loaded directly, else NULL. */
+static __always_inline void fill_start(struct task_record *task, __u64 sb,
+                                       const struct super_block *same, __u32 kind)
 {
     if (task->fill.sb != sb) {
         fill_flush(task);
         task->fill.sb = sb;
-        task->fill.dev = BPF_CORE_READ((struct super_block *)sb, s_dev);
+        task->fill.dev = same ? same->s_dev : BPF_CORE_READ((struct super_block *)sb, s_dev);
     }
     task->fill_kind = kind;
 }
