@@ -9,35 +9,23 @@
 
 const volatile __u64 page_size = 4096;
 
-/* Add the current task's pages of one kind to the counters. Not static: see bpf/who.bpf.h. */
-__noinline int fill_count_kind(__u32 kind)
-{
-    struct task_record *task = task_find();
-    struct call call = {};
-    __u64 bytes;
-
-    if (!task || kind >= IO_FILL_COUNT)
-        return 0;
-    call.who = task->who;
-    call.dev = task->fill.dev;
-    bytes = task->fill.pages[kind] * page_size;
-    account_cache(call.who.key, account_where(&call, account_shard(&call.who)), task->fill.sb,
-                  bytes, kind);
-    task->fill.pages[kind] = 0;
-    task->fill.fault_bytes += bytes;
-    return 0;
-}
-
-/* Add the current task's pages to the counters. */
+/* Add the current task's pages to the counters. Not static: see bpf/who.bpf.h. */
 __noinline int fill_count(void)
 {
     struct task_record *task = task_find();
+    __u64 where, bytes;
 
     if (!task)
         return 0;
-    for (int kind = 0; kind < IO_FILL_COUNT; kind++)
-        if (task->fill.pages[kind])
-            fill_count_kind(kind);
+    where = (__u64)account_shard(&task->who) << 48 | task->fill.dev;
+    for (int kind = 0; kind < IO_FILL_COUNT; kind++) {
+        bytes = task->fill.pages[kind] * page_size;
+        if (!bytes)
+            continue;
+        account_cache(task->who.key, where, task->fill.sb, bytes, kind);
+        task->fill.pages[kind] = 0;
+        task->fill.fault_bytes += bytes;
+    }
     task->fill.sb = task->fill.mapping = 0;
     return 0;
 }
