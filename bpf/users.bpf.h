@@ -19,9 +19,6 @@ struct {
     __type(value, struct user_value);
 } users SEC(".maps");
 
-/* Initial value of an element. */
-static const struct user_value user_empty;
-
 /* Returns IO_USER_KINDS if the operation neither reads nor writes data. */
 static __always_inline enum io_user_kind user_kind_of(__u8 op)
 {
@@ -35,25 +32,48 @@ static __always_inline bool user_has_room(__u64 step, const struct mount_record 
     return mount->users < JOBIO_MOUNT_USERS && share_has_room(step, SHARE_USERS);
 }
 
-/* Returns the element of the key, which is created if needed. NULL: there is no room. */
-static __always_inline struct user_value *user_get(__u64 step, const struct user_key *key,
-                                                   struct mount_record *mount)
+/* Returns the marks of a request of this kind by the element's thread, or by any thread of its
+ * process, or both. */
+static __always_inline struct user_value user_marks(__u32 kind, bool thread, bool process)
 {
-    struct user_value *value = bpf_map_lookup_elem(&users, key);
+    struct user_value marks = {};
 
-    if (value || !user_has_room(step, mount))
-        return value;
-    if (!bpf_map_update_elem(&users, key, &user_empty, BPF_NOEXIST)) {
-        share_take(step, SHARE_USERS);
-        __sync_fetch_and_add(&mount->users, 1);
+    for (__u32 i = 0; i < IO_USER_KINDS; i++) { /* the verifier allows no index into the stack */
+        marks.thread[i] = thread && i == kind;
+        marks.process[i] = process && i == kind;
     }
-    return bpf_map_lookup_elem(&users, key);
+    return marks;
 }
 
-/* Note a thread and its process. Mounts without a record of their own have no users. Not static:
- * see bpf/who.bpf.h. ids: of the process << 32 | of the thread; starts: the same of the low halves
- * of their start times. */
-__noinline int users_add(__u64 step, __u64 where, __u64 ids, __u64 starts)
+/* Set the marks in the element of the key, which is created if needed. found: the element; NULL: it
+ * was not found. Returns false if there is no room. */
+static __always_inline bool user_mark(__u64 step, const struct user_key *key,
+                                      struct mount_record *mount, struct user_value marks,
+                                      struct user_value *found)
+{
+    if (!found) {
+        if (!user_has_room(step, mount))
+            return false;
+        if (!bpf_map_update_elem(&users, key, &marks, BPF_NOEXIST)) {
+            share_take(step, SHARE_USERS);
+            __sync_fetch_and_add(&mount->users, 1);
+            return true;
+        }
+        found = bpf_map_lookup_elem(&users, key); /* if another CPU has created it */
+    }
+    for (int kind = 0; found && kind < IO_USER_KINDS; kind++) {
+        if (marks.thread[kind])
+            found->thread[kind] = 1;
+        if (marks.process[kind])
+            found->process[kind] = 1;
+    }
+    return found;
+}
+
+/* Note who made the request: a thread and its process. Mounts without a record of their own have no
+ * users. Not static: see bpf/who.bpf.h. ids: of the process << 32 | of the thread; starts: the same
+ * of the low halves of their start times. */
+__noinline int users_note(__u64 step, __u64 where, __u64 ids, __u64 starts)
 {
     struct user_key key = {.step = who_number(step),
                            .dev = where,
@@ -61,42 +81,27 @@ __noinline int users_add(__u64 step, __u64 where, __u64 ids, __u64 starts)
                            .start = starts,
                            .generation = generation_of(step, where)};
     const struct mount_key at = {.step = key.step, .dev = key.dev, .generation = key.generation};
-    __u32 kind = user_kind_of(where >> 32);
-    struct user_value *thread, *process;
+    __u32 kind = user_kind_of(where >> 32), process = ids >> 32;
+    struct user_value *found = bpf_map_lookup_elem(&users, &key);
     struct mount_record *mount;
+    bool has_room;
 
+    if (kind >= IO_USER_KINDS || (found && found->thread[kind]))
+        return 0;
     /* A step that is being dropped gets no new keys, because nothing would delete them again. */
     mount = bpf_map_lookup_elem(&mounts, &at);
-    if (kind >= IO_USER_KINDS || !mount || !bpf_map_lookup_elem(&steps, &step))
+    if (!mount || !bpf_map_lookup_elem(&steps, &step))
         return 0;
-    thread = user_get(step, &key, mount);
-    if (thread)
-        thread->thread[kind] = 1;
-    key.id = ids >> 32;
-    key.start = starts >> 32;
-    process = key.id == (__u32)ids ? thread : user_get(step, &key, mount);
-    if (process)
-        process->process[kind] = 1;
-    if (!thread || !process)
+    has_room = user_mark(step, &key, mount, user_marks(kind, true, key.id == process), found);
+    if (key.id != process) {
+        key.id = process;
+        key.start = starts >> 32;
+        found = bpf_map_lookup_elem(&users, &key);
+        has_room &= user_mark(step, &key, mount, user_marks(kind, false, true), found);
+    }
+    if (!has_room)
         mount->missed[kind] = 1;
     return 0;
-}
-
-/* Returns whether the thread is noted already. Parameters as of users_add(). */
-static __always_inline bool user_is_known(__u64 step, __u64 where, __u64 ids, __u64 starts)
-{
-    struct user_key key = {.step = who_number(step),
-                           .dev = where,
-                           .id = ids,
-                           .start = starts,
-                           .generation = generation_of(step, where)};
-    __u32 kind = user_kind_of(where >> 32);
-    const struct user_value *value;
-
-    if (kind >= IO_USER_KINDS)
-        return true;
-    value = bpf_map_lookup_elem(&users, &key);
-    return value && value->thread[kind];
 }
 
 static __always_inline __u64 user_starts(struct task_struct *task)
@@ -104,14 +109,6 @@ static __always_inline __u64 user_starts(struct task_struct *task)
     __u64 process = BPF_CORE_READ(task, group_leader, start_time);
 
     return process << 32 | (__u32)BPF_CORE_READ(task, start_time);
-}
-
-/* Note who made the request. Not static: see bpf/who.bpf.h. */
-__noinline int users_note(__u64 step, __u64 where, __u64 ids, __u64 starts)
-{
-    if (!user_is_known(step, where, ids, starts))
-        users_add(step, where, ids, starts);
-    return 0;
 }
 
 static __always_inline void users_note_current(__u64 step, __u64 where)
