@@ -222,6 +222,7 @@ static __always_inline int order_release_way(__u64 file)
             continue;
         *(volatile __u64 *)&line->end[way] = ORDER_NOWHERE;
         *(volatile __u64 *)&line->file[way] = 0;
+        break; /* it has one at most */
     }
     return 0;
 }
