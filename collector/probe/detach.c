@@ -72,7 +72,7 @@ int probe_detach_layout(const char *directory, struct probe_removed *ret, struct
     while (r == 0 && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
             r = remove_pin(dirfd(dir), directory, entry->d_name, ret, error);
-    kprobes_remove_events(directory);
+    kprobe_events_remove_all(directory);
     if (r == 0 && rmdir(directory) < 0 && errno != ENOENT)
         r = error_errno(error, -errno, "cannot remove '%s'", directory);
     ret->layouts += r == 0;

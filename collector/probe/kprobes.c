@@ -5,8 +5,6 @@
 #include "collector/probe/probe_impl.h"
 
 #include <bpf/btf.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -41,8 +39,6 @@ static const struct {
     [HOOK_balance_dirty_pages] = {.present = true, .to = IO_OP_COUNT, .role = KPROBE_THROTTLE},
 };
 
-static const char *const prefixes[SIDE_COUNT] = {"kprobe", "kretprobe"};
-
 bool kprobes_have(size_t hook)
 {
     return entries[hook].present;
@@ -73,106 +69,6 @@ uint64_t kprobes_ops(const struct probe *probe)
     return ops;
 }
 
-/* --- tracefs events: only these allow a kretprobe with room for many sleeping tasks ----------- */
-
-/* Maximum number of tasks in a function at a time; each takes about 100 bytes. */
-#define MAXACTIVE 4096
-
-static const char *const tracefs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-
-/* The owner in an event's name: a hash of the pin directory, or the process id if nothing is
- * pinned. */
-static uint32_t hash_path(const char *path)
-{
-    uint32_t hash = 2166136261u;
-
-    for (; *path; path++)
-        hash = (hash ^ (unsigned char)*path) * 16777619u;
-    return hash;
-}
-
-static uint32_t owner(const struct probe *probe)
-{
-    return probe->directory ? hash_path(probe->directory) : (uint32_t)getpid();
-}
-
-static void event_name(const struct probe *probe, size_t hook, int side, char buf[64])
-{
-    (void)snprintf(buf, 64, "%s_%.40s_%08" PRIx32, prefixes[side], probe->hooks[hook].function,
-                   owner(probe));
-}
-
-static int write_event(const char *line)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
-        char path[64];
-        _close_ int fd = -1;
-
-        (void)snprintf(path, sizeof(path), "%s/kprobe_events", tracefs[i]);
-        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-        if (fd >= 0)
-            return write(fd, line, strlen(line)) < 0 ? -errno : 0;
-    }
-    return -ENOENT;
-}
-
-/* An event that an earlier process left is used as it is. */
-static int make_event(const struct probe *probe, size_t hook, int side, char name[64])
-{
-    char line[256];
-    int r;
-
-    event_name(probe, hook, side, name);
-    if (side == SIDE_LEAVE)
-        (void)snprintf(line, sizeof(line), "r%d:jobio/%s %s", MAXACTIVE, name,
-                       probe->hooks[hook].function);
-    else
-        (void)snprintf(line, sizeof(line), "p:jobio/%s %s", name, probe->hooks[hook].function);
-    r = write_event(line);
-    return r == -EEXIST ? 0 : r;
-}
-
-static void remove_event(const struct probe *probe, size_t hook, int side)
-{
-    char name[64], line[80];
-
-    event_name(probe, hook, side, name);
-    (void)snprintf(line, sizeof(line), "-:jobio/%s", name);
-    (void)write_event(line);
-}
-
-static FILE *open_table(const char *name)
-{
-    FILE *file = NULL;
-
-    for (size_t i = 0; i < ARRAY_SIZE(tracefs) && !file; i++) {
-        char path[64];
-
-        (void)snprintf(path, sizeof(path), "%s/%s", tracefs[i], name);
-        file = fopen(path, "re");
-    }
-    return file;
-}
-
-/* A line is "p:jobio/NAME function". An event that is in use is not removed. */
-void kprobes_remove_events(const char *directory)
-{
-    _fclose_ FILE *file = open_table("kprobe_events");
-    char line[256], name[128], remove[144], suffix[16];
-    size_t length;
-
-    (void)snprintf(suffix, sizeof(suffix), "_%08" PRIx32, hash_path(directory));
-    while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "%*[^:]:jobio/%127s", name) != 1)
-            continue;
-        length = strlen(name);
-        if (length < strlen(suffix) || strcmp(name + length - strlen(suffix), suffix) != 0)
-            continue;
-        (void)snprintf(remove, sizeof(remove), "-:jobio/%s", name);
-        (void)write_event(remove);
-    }
-}
-
 /* The start of struct bpf_link_info since 6.7; libbpf's own version may be older. */
 struct multi_info {
     uint32_t type, id, program, pad;
@@ -200,24 +96,6 @@ static void read_missed_links(struct probe *probe)
             probe->hooks[i].missed += missed_by_link(probe->kprobes[i].link[side]);
 }
 
-static void read_missed_events(struct probe *probe)
-{
-    _fclose_ FILE *file = open_table("kprobe_profile");
-    char line[256], name[128], wanted[64];
-    uint64_t missed;
-
-    while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "%127s %*u %" SCNu64, name, &missed) != 2 || !missed)
-            continue;
-        for (size_t i = 0; i < HOOK_COUNT; i++)
-            for (int side = 0; side < SIDE_COUNT && is_wanted(probe, i); side++) {
-                event_name(probe, i, side, wanted);
-                if (!strcmp(name, wanted))
-                    probe->hooks[i].missed += missed;
-            }
-    }
-}
-
 void kprobes_read_missed(struct probe *probe)
 {
     for (size_t i = 0; i < HOOK_COUNT; i++)
@@ -225,7 +103,7 @@ void kprobes_read_missed(struct probe *probe)
     if (probe->by_kprobes && probe->kprobes_multi)
         read_missed_links(probe);
     else if (probe->by_kprobes)
-        read_missed_events(probe);
+        kprobe_events_read_missed(probe);
 }
 
 /* --- which kind ------------------------------------------------------------------------------- */
@@ -266,18 +144,6 @@ static bool is_preemptible(void)
     return uname(&name) == 0 && strstr(name.version, "PREEMPT");
 }
 
-static bool has_events(void)
-{
-    char path[64];
-
-    for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
-        (void)snprintf(path, sizeof(path), "%s/kprobe_events", tracefs[i]);
-        if (access(path, W_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The programs find their hook by the cookie of the link. */
 static bool has_cookies(void)
 {
@@ -287,7 +153,7 @@ static bool has_cookies(void)
 static int check_kernel(struct probe *probe)
 {
     probe->kprobes_lack = NULL;
-    if (!probe->kprobes_multi && !has_events())
+    if (!probe->kprobes_multi && !kprobe_events_exist())
         probe->kprobes_lack = "the kernel has no kprobe events (CONFIG_KPROBE_EVENTS)";
     else if (!has_cookies())
         probe->kprobes_lack = "the kernel has no attach cookies (since Linux 5.15)";
@@ -309,7 +175,7 @@ static struct bpf_program *program_of(const struct kprobes_bpf *skel, int side)
 
 static int pin_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
-    int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->directory, prefixes[side], hook);
+    int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->directory, kprobe_prefix(side), hook);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -337,7 +203,7 @@ static struct bpf_link *open_event(const struct probe *probe, const struct bpf_p
 {
     LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = hook);
     char name[64];
-    int r = make_event(probe, hook, side, name);
+    int r = kprobe_events_make(probe, hook, side, name);
 
     if (r == 0)
         return bpf_program__attach_tracepoint_opts(program, "jobio", name, &options);
@@ -385,7 +251,7 @@ static void detach(struct probe *probe, size_t hook)
 {
     links_unpin(&probe->kprobes[hook]);
     for (int side = 0; side <= main_side(hook) && !probe->kprobes_multi; side++)
-        remove_event(probe, hook, side);
+        kprobe_events_remove(probe, hook, side);
 }
 
 /* Attach the return last: the kernel then runs it first, so the entry finds its address on the
@@ -519,6 +385,6 @@ void kprobes_close(struct probe *probe)
         links_close(&probe->kprobes[i]);
         for (int side = 0; side <= main_side(i) && attached && !probe->directory; side++)
             if (!probe->kprobes_multi)
-                remove_event(probe, i, side);
+                kprobe_events_remove(probe, i, side);
     }
 }

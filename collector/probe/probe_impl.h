@@ -369,8 +369,23 @@ void kprobes_read_missed(struct probe *probe);
 /* Operations that all kprobes count together. They share two programs, and so their misses. */
 uint64_t kprobes_ops(const struct probe *probe);
 void kprobes_close(struct probe *probe);
-/* Remove the tracefs events of the kprobes that were pinned in this directory. */
-void kprobes_remove_events(const char *directory);
+
+/* kprobe_events.c: kprobes as tracefs events, which kprobes.c uses if the kernel has no better. */
+
+static inline const char *kprobe_prefix(int side)
+{
+    return side == SIDE_ENTER ? "kprobe" : "kretprobe";
+}
+
+bool kprobe_events_exist(void); /* the kernel has them */
+/* Make the event of a hook's function; one that an earlier process left is used as it is. Fills in
+ * its name. Returns 0 or -errno. */
+int kprobe_events_make(const struct probe *probe, size_t hook, int side, char name[64]);
+void kprobe_events_remove(const struct probe *probe, size_t hook, int side);
+/* Add the events that the kernel has missed to hooks[].missed. */
+void kprobe_events_read_missed(struct probe *probe);
+/* Remove the events of the kprobes that were pinned in this directory. */
+void kprobe_events_remove_all(const char *directory);
 
 /* syscalls.c: the system call backend, for the whole node. */
 
