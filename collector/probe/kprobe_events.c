@@ -117,7 +117,7 @@ void kprobe_events_read_missed(struct probe *probe)
         if (sscanf(line, "%127s %*u %" SCNu64, name, &missed) != 2 || !missed)
             continue;
         for (size_t i = 0; i < HOOK_COUNT; i++)
-            for (int side = 0; side < SIDE_COUNT && kprobes_have(i) && probe->resolved[i]; side++) {
+            for (int side = 0; side < SIDE_COUNT && probe->resolved[i]; side++) {
                 event_name(probe, i, side, wanted);
                 if (!strcmp(name, wanted))
                     probe->hooks[i].missed += missed;
