@@ -25,6 +25,7 @@
 #include "bpf/new_mount.bpf.h"
 #include "bpf/span_request.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/hint.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/saved_map.bpf.h"
 #include "bpf/saved.bpf.h"
