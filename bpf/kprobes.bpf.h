@@ -323,6 +323,7 @@ static __always_inline int kprobe_leave_call(struct pt_regs *regs,
     call.time_ns = bpf_ktime_get_ns() - saved->start;
     call.async = bpf_get_current_task_btf()->flags & PF_IO_WORKER;
     call.wait = &saved->wait;
+    call.hints = saved->hints;
     call.result = kprobe_result(result, entry->at.returns);
     if (entry->role == KPROBE_CALL)
         kprobe_count(&call, saved, entry, result);
@@ -427,6 +428,7 @@ static __always_inline int kprobe_leave_throttle(void)
     call.op = saved->written;
     call.sb = file->sb;
     call.dev = file->dev;
+    call.hints = saved->hints;
     throttle_add(&call);
     return 0;
 }

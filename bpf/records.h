@@ -21,7 +21,7 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 18
+#define JOBIO_LAYOUT 19
 #endif
 #define JOBIO_SHAPE 5
 

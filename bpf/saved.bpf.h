@@ -34,6 +34,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task,
     if (saved->who.key != who.key)
         chain_start(who.key, &saved->wait);
     saved->who = who;
+    __builtin_memset(saved->hints, 0, sizeof(saved->hints));
     return saved;
 }
 

@@ -34,6 +34,7 @@ struct saved_call {
     __u8 written;         /* enum io_op of the function on the file that it writes */
     __u8 target;          /* index of that file */
     __u8 pad[6];
+    struct hint hints[ACCOUNT_HINTS]; /* of who.generation */
 };
 
 struct {

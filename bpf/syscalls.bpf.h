@@ -193,6 +193,7 @@ static __always_inline int syscall_leave(struct pt_regs *regs, __s64 result)
     }
     record->number = 0;
     call.who = record->who;
+    call.hints = record->hints;
     call.op = entry->op;
     if (entry->kind == SYSCALL_OPEN) {
         if (span_path_is_wanted(&call.who))
