@@ -23,6 +23,12 @@ static __always_inline struct task_struct *current_task(void)
     (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__) \
                        : BPF_CORE_READ(task, __VA_ARGS__))
 
+/* Read a member of a kernel object that is a plain address for the verifier, by its path.
+ * bpf/cast.bpf.h does it without a helper. */
+#ifndef OBJECT_READ
+#define OBJECT_READ(object, ...) BPF_CORE_READ(object, __VA_ARGS__)
+#endif
+
 /* Returns the id of the cgroup's ancestor at `level`, at most its own level. Not inlined: the
  * compiler would move the offset that this kernel lacks out of its branch, and the verifier would
  * see it. */

@@ -39,7 +39,8 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("kprobe")
 int enter_any(struct pt_regs *regs)
 {
-    return kprobe_enter(regs, bpf_get_attach_cookie(regs));
+    kprobe_enter(regs, bpf_get_attach_cookie(regs));
+    return 0;
 }
 
 SEC("kretprobe")

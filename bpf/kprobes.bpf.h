@@ -70,9 +70,9 @@ static __always_inline bool kprobe_is_inside(const struct saved_call *saved, __u
     return witness == saved->witness || witness == kprobe_trampoline;
 }
 
-static __always_inline bool kprobe_takes(struct file *file, enum io_op op)
+static __always_inline bool kprobe_takes(struct inode *inode, enum io_op op)
 {
-    return op >= IO_OP_FIRST_META || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFREG;
+    return op >= IO_OP_FIRST_META || (OBJECT_READ(inode, i_mode) & S_IFMT) == S_IFREG;
 }
 
 /* Returns the super block that an argument leads to, NULL if there is none or it is not counted. */
@@ -83,6 +83,7 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
     struct path *path = (struct path *)object;
     struct file *file = (struct file *)object;
     struct pt_regs *regs = (struct pt_regs *)object;
+    struct inode *inode;
     __u32 descriptor;
 
     switch (kind) {
@@ -93,15 +94,16 @@ static __always_inline struct super_block *kprobe_super(__u64 object, __u8 kind,
                      : kind == OBJECT_REGS ? BPF_CORE_READ(regs, REGS_FIRST_MEMBER)
                                            : BPF_CORE_READ(regs, REGS_FIRST_32_MEMBER);
         file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
-        return file ? BPF_CORE_READ(file, f_inode, i_sb) : NULL;
+        return file ? OBJECT_READ(file, f_inode, i_sb) : NULL;
     case OBJECT_FILE:
-        return kprobe_takes(file, op) ? BPF_CORE_READ(file, f_inode, i_sb) : NULL;
+        inode = OBJECT_READ(file, f_inode);
+        return kprobe_takes(inode, op) ? OBJECT_READ(inode, i_sb) : NULL;
     case OBJECT_PATH:
-        return BPF_CORE_READ(path, dentry, d_sb);
+        return OBJECT_READ(path, dentry, d_sb);
     case OBJECT_DENTRY:
-        return BPF_CORE_READ(dentry, d_sb);
+        return OBJECT_READ(dentry, d_sb);
     case OBJECT_RENAME:
-        return BPF_CORE_READ(rename, old_dentry, d_sb);
+        return OBJECT_READ(rename, old_dentry, d_sb);
     }
     return NULL;
 }
@@ -121,7 +123,7 @@ static __always_inline void kprobe_start_walk(struct pt_regs *regs, struct saved
 
     saved->walk = op;
     saved->parent = NULL;
-    saved->trial = at->object == OBJECT_OPEN && BPF_CORE_READ(how, open_flag) & O_NONBLOCK;
+    saved->trial = at->object == OBJECT_OPEN && OBJECT_READ(how, open_flag) & O_NONBLOCK;
     saved->path_at = at->object == OBJECT_OPEN && span_path_is_wanted(&saved->who)
                          ? span_path_of(argument_at(regs, at->second))
                          : 0;
@@ -163,7 +165,7 @@ static __always_inline void kprobe_save_order(struct pt_regs *regs, struct saved
         return;
     saved->name = kprobe_name((__u64)file);
     saved->file = transfers ? file : NULL;
-    saved->flags = BPF_CORE_READ(file, f_flags);
+    saved->flags = OBJECT_READ(file, f_flags);
     saved->offset = argument_at(regs, offset);
 }
 
@@ -215,8 +217,10 @@ static __always_inline bool kprobe_is_own(const volatile struct hook_indexes *at
            bpf_get_current_task_btf()->flags & PF_DUMPCORE;
 }
 
-static __always_inline int kprobe_enter_call(struct pt_regs *regs,
-                                             const volatile struct kprobe_entry *entry)
+/* Returns whether the call has started, so that its return is needed; so do all that follow for an
+ * entry. */
+static __always_inline bool kprobe_enter_call(struct pt_regs *regs,
+                                              const volatile struct kprobe_entry *entry)
 {
     const volatile struct hook_indexes *at = &entry->at;
     enum io_op op = entry->op, to = entry->to;
@@ -224,26 +228,26 @@ static __always_inline int kprobe_enter_call(struct pt_regs *regs,
     struct saved_call *saved;
 
     if (!kprobe_is_own(at, to))
-        return 0;
+        return false;
     saved = saved_enter(bpf_get_current_task_btf(), LOST_REQUESTS);
     if (!saved)
-        return 0;
+        return false;
     if (saved->frame) {
         if (kprobe_is_inside(saved, frame)) {
             kprobe_finish_walk(regs, saved, at, op);
-            return 0;
+            return false;
         }
         account_lost(saved->who.key, LOST_ENDS, 1);
         saved->frame = 0;
     }
     if (!kprobe_find_files(regs, saved, at, op, to))
-        return 0;
+        return false;
     saved->frame = frame;
     saved->witness = kprobe_witness(frame);
     saved->target = to != IO_OP_COUNT;
     saved->written = saved->target ? to : op;
     saved->start = bpf_ktime_get_ns();
-    return 0;
+    return true;
 }
 
 static __always_inline __s64 kprobe_result(__u64 result, __u8 returns)
@@ -341,31 +345,31 @@ static __always_inline struct saved_call *kprobe_walk(void)
     return saved && saved->frame && saved->walk ? saved : NULL;
 }
 
-static __always_inline int kprobe_walked(struct pt_regs *regs,
-                                         const volatile struct kprobe_entry *entry)
+static __always_inline bool kprobe_walked(struct pt_regs *regs,
+                                          const volatile struct kprobe_entry *entry)
 {
     struct nameidata *nd = (struct nameidata *)argument_at(regs, entry->at.argument);
     struct saved_call *saved = kprobe_walk();
     struct dentry *found;
 
     if (!saved)
-        return 0;
-    found = BPF_CORE_READ(nd, path.dentry);
+        return false;
+    found = OBJECT_READ(nd, path.dentry);
     if (saved->walk == IO_LOOKUP)
         saved_set_super(&saved->files[1], found ? NULL : lookup_found(nd));
     if (found)
-        saved_set_super(&saved->files[0], BPF_CORE_READ(found, d_sb));
-    return 0;
+        saved_set_super(&saved->files[0], OBJECT_READ(found, d_sb));
+    return false;
 }
 
-static __always_inline int kprobe_seek_parent(struct pt_regs *regs,
-                                              const volatile struct kprobe_entry *entry)
+static __always_inline bool kprobe_seek_parent(struct pt_regs *regs,
+                                               const volatile struct kprobe_entry *entry)
 {
     struct saved_call *saved = kprobe_walk();
 
     if (saved)
         saved->parent = (struct path *)argument_at(regs, entry->at.argument);
-    return 0;
+    return saved;
 }
 
 static __always_inline int kprobe_found_parent(struct pt_regs *regs)
@@ -374,7 +378,7 @@ static __always_inline int kprobe_found_parent(struct pt_regs *regs)
     struct path *parent = saved ? saved->parent : NULL;
 
     if (parent && (__s32)KERNEL_RESULT(regs) >= 0)
-        saved_set_super(&saved->files[0], BPF_CORE_READ(parent, dentry, d_sb));
+        saved_set_super(&saved->files[0], OBJECT_READ(parent, dentry, d_sb));
     return 0;
 }
 
@@ -382,35 +386,37 @@ static __always_inline int kprobe_found_parent(struct pt_regs *regs)
 
 static __always_inline bool kprobe_closes(struct file *file, __u8 role)
 {
-    const struct file_operations *ops = BPF_CORE_READ(file, f_op);
+    const struct file_operations *ops = OBJECT_READ(file, f_op);
 
-    if (!close_has_user(BPF_CORE_READ(file, f_mode)) || !kprobe_takes(file, IO_READ))
+    if (!close_has_user(OBJECT_READ(file, f_mode)) ||
+        !kprobe_takes(OBJECT_READ(file, f_inode), IO_READ))
         return false;
-    return role == KPROBE_RELEASE || BPF_CORE_READ(ops, flush) || BPF_CORE_READ(ops, lock);
+    return role == KPROBE_RELEASE || OBJECT_READ(ops, flush) || OBJECT_READ(ops, lock);
 }
 
-static __always_inline int kprobe_enter_close(struct pt_regs *regs,
-                                              const volatile struct kprobe_entry *entry)
+static __always_inline bool kprobe_enter_close(struct pt_regs *regs,
+                                               const volatile struct kprobe_entry *entry)
 {
     struct file *file = (struct file *)argument_at(regs, entry->at.argument);
 
     if (entry->role == KPROBE_RELEASE && levels.orders)
         order_release_way(kprobe_name((__u64)file));
-    if (!kprobe_closes(file, entry->role) || mount_is_internal(BPF_CORE_READ(file, f_path.mnt)))
-        return 0;
+    if (!kprobe_closes(file, entry->role) || mount_is_internal(OBJECT_READ(file, f_path.mnt)))
+        return false;
     return kprobe_enter_call(regs, entry);
 }
 
 /* --- writeback: see bpf/throttle.bpf.h -------------------------------------------------------- */
 
-static __always_inline int kprobe_enter_throttle(void)
+static __always_inline bool kprobe_enter_throttle(void)
 {
     struct task_struct *current = bpf_get_current_task_btf();
     struct saved_call *saved = saved_find(current);
 
-    if (saved && saved->frame && !(current->flags & PF_IO_WORKER))
-        saved->throttle_start = bpf_ktime_get_ns();
-    return 0;
+    if (!saved || !saved->frame || current->flags & PF_IO_WORKER)
+        return false;
+    saved->throttle_start = bpf_ktime_get_ns();
+    return true;
 }
 
 static __always_inline int kprobe_leave_throttle(void)
@@ -435,12 +441,13 @@ static __always_inline int kprobe_leave_throttle(void)
 
 /* --- the programs ----------------------------------------------------------------------------- */
 
-static __always_inline int kprobe_enter(struct pt_regs *regs, __u64 cookie)
+/* Returns whether the return is needed. */
+static __always_inline bool kprobe_enter(struct pt_regs *regs, __u64 cookie)
 {
     const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
 
     if (who_has_no_steps())
-        return 0;
+        return false;
     switch (entry->role) {
     case KPROBE_RELEASE:
     case KPROBE_FLUSH:
@@ -459,6 +466,8 @@ static __always_inline int kprobe_leave(struct pt_regs *regs, __u64 cookie)
 {
     const volatile struct kprobe_entry *entry = kprobe_entry(cookie);
 
+    if (!kprobe_trampoline)
+        kprobe_trampoline = kprobe_witness(KERNEL_STACK(regs));
     if (who_has_no_steps())
         return 0;
     switch (entry->role) {

@@ -41,7 +41,7 @@ static __always_inline struct saved_call *saved_enter(struct task_struct *task,
 static __always_inline void saved_set_super(struct saved_file *saved, struct super_block *sb)
 {
     saved->sb = sb;
-    saved->dev = sb ? BPF_CORE_READ(sb, s_dev) : 0;
+    saved->dev = sb ? OBJECT_READ(sb, s_dev) : 0;
     saved->name = 0;
 }
 
@@ -72,7 +72,7 @@ static __always_inline __u32 saved_order(const struct saved_file *saved, __s64 r
 
     if (!saved->name)
         return ORDER_UNKNOWN;
-    end = saved->offset || !file ? order_end(saved->offset) : (__u64)BPF_CORE_READ(file, f_pos);
+    end = saved->offset || !file ? order_end(saved->offset) : (__u64)OBJECT_READ(file, f_pos);
     return order_of(saved->name, end, result, saved->flags);
 }
 
@@ -101,12 +101,12 @@ static __always_inline void saved_count_open(struct call *call, struct file *fil
     struct super_block *sb;
 
     if (file) {
-        sb = BPF_CORE_READ(file, f_inode, i_sb);
+        sb = OBJECT_READ(file, f_inode, i_sb);
         call->sb = sb;
-        call->dev = BPF_CORE_READ(sb, s_dev);
+        call->dev = OBJECT_READ(sb, s_dev);
     }
     account_call(call);
-    if (file && BPF_CORE_READ(file, f_mode) & FMODE_CREATED)
+    if (file && OBJECT_READ(file, f_mode) & FMODE_CREATED)
         account_create(call);
 }
 

@@ -7,12 +7,12 @@
 #include <bpf/btf.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 
 #include "bpf/kprobes.skel.h"
+#include "bpf/session.skel.h"
 #include "common/cleanup.h"
-
-DEFINE_CLEANUP(struct kprobes_bpf, kprobes_bpf__destroy)
 
 #define ENTRY_HOOK(function, operation, ...) \
     [HOOK_##function] = {.present = true, .op = operation, .to = IO_OP_COUNT},
@@ -144,6 +144,17 @@ static bool is_preemptible(void)
     return uname(&name) == 0 && strstr(name.version, "PREEMPT");
 }
 
+/* Returns whether one program can run at both ends of a function, and tell them apart by
+ * bpf_session_is_return(ctx). Before 7.0 that had no parameter. */
+static bool has_sessions(const struct btf *btf)
+{
+    int id = btf__find_by_name_kind(btf, "bpf_session_is_return", BTF_KIND_FUNC);
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
+    const struct btf_type *parameters = type ? btf__type_by_id(btf, type->type) : NULL;
+
+    return parameters && btf_vlen(parameters) == 1;
+}
+
 /* The programs find their hook by the cookie of the link. */
 static bool has_cookies(void)
 {
@@ -164,20 +175,112 @@ void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
 {
     probe->kprobes_multi = multi_is_exact(btf);
     probe->kprobes_better = probe->kprobes_multi && is_preemptible();
+    probe->kprobes_session = probe->kprobes_multi && has_sessions(btf);
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+/* A program for each side, or one for both, whose link is that of SIDE_LEAVE. */
+struct objects {
+    struct kprobes_bpf *pair;
+    struct session_bpf *session;
+};
+
+static void objects_destroy(struct objects *objects)
+{
+    kprobes_bpf__destroy(objects->pair);
+    session_bpf__destroy(objects->session);
+}
+
+static int objects_open(struct objects *ret, bool session)
+{
+    if (session)
+        ret->session = session_bpf__open_opts(features_types());
+    else
+        ret->pair = kprobes_bpf__open_opts(features_types());
+    return ret->session || ret->pair ? 0 : -errno;
+}
+
+static struct bpf_program *program_of(const struct objects *objects, int side)
+{
+    if (objects->session)
+        return objects->session->progs.session_any;
+    return side == SIDE_ENTER ? objects->pair->progs.enter_any : objects->pair->progs.leave_any;
+}
+
+/* Both objects have these constants. */
+#define SAME_PLACE(member)                                           \
+    _Static_assert(offsetof(struct kprobes_bpf__rodata, member) ==   \
+                       offsetof(struct session_bpf__rodata, member), \
+                   "the constants have the same places")
+SAME_PLACE(features);
+SAME_PLACE(devtmpfs_dev);
+SAME_PLACE(share_limits);
+SAME_PLACE(kprobe_table);
+
+static void set_constants(const struct probe *probe, struct kprobes_bpf__rodata *constants)
+{
+    constants->features = probe->features;
+    constants->devtmpfs_dev = probe->devtmpfs_dev;
+    memcpy((void *)constants->share_limits, probe->share_limits, sizeof(constants->share_limits));
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        constants->kprobe_table[i] =
+            (struct kprobe_entry){probe->indexes[i], entries[i].op, entries[i].to, entries[i].role};
+}
+
+/* BPF_TRACE_KPROBE_SESSION of enum bpf_attach_type, which older headers lack. */
+#define TRACE_KPROBE_SESSION 56
+
+static int load_session(const struct probe *probe, struct session_bpf *session)
+{
+    int r = maps_share(probe, session->obj);
+
+    set_constants(probe, (struct kprobes_bpf__rodata *)session->rodata);
+    (void)bpf_program__set_expected_attach_type(session->progs.session_any,
+                                                (enum bpf_attach_type)TRACE_KPROBE_SESSION);
+    return r < 0 ? r : session_bpf__load(session);
+}
+
+static int load_pair(const struct probe *probe, struct kprobes_bpf *pair)
+{
+    int r = maps_share(probe, pair->obj);
+
+    set_constants(probe, pair->rodata);
+    if (probe->kprobes_multi) {
+        (void)bpf_program__set_expected_attach_type(pair->progs.enter_any, BPF_TRACE_KPROBE_MULTI);
+        (void)bpf_program__set_expected_attach_type(pair->progs.leave_any, BPF_TRACE_KPROBE_MULTI);
+    }
+    return r < 0 ? r : kprobes_bpf__load(pair);
+}
+
+static int objects_load(const struct probe *probe, const struct objects *objects)
+{
+    return objects->session ? load_session(probe, objects->session)
+                            : load_pair(probe, objects->pair);
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
-
-static struct bpf_program *program_of(const struct kprobes_bpf *skel, int side)
-{
-    return side == SIDE_ENTER ? skel->progs.enter_any : skel->progs.leave_any;
-}
 
 static int pin_path(const struct probe *probe, size_t hook, int side, char path[PATH_MAX])
 {
     int n = snprintf(path, PATH_MAX, "%s/%s_%zu", probe->directory, kprobe_prefix(side), hook);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* List the functions that have the side, and their cookies. Returns their number. */
+static size_t list_functions(const struct probe *probe, int side, const char **functions,
+                             __u64 *cookies)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++) {
+        if (!is_wanted(probe, i) || !has_side(i, side))
+            continue;
+        functions[n] = probe->hooks[i].function;
+        cookies[n++] = i;
+    }
+    return n;
 }
 
 /* Attach all functions with one link: a link takes the kernel the same time for one as for all. */
@@ -189,13 +292,32 @@ static struct bpf_link *open_multi(const struct probe *probe, const struct bpf_p
     LIBBPF_OPTS(bpf_kprobe_multi_opts, options, .syms = functions, .cookies = cookies,
                 .retprobe = side == SIDE_LEAVE);
 
-    for (size_t i = 0; i < HOOK_COUNT; i++) {
-        if (!is_wanted(probe, i) || !has_side(i, side))
-            continue;
-        functions[options.cnt] = probe->hooks[i].function;
-        cookies[options.cnt++] = i;
-    }
+    options.cnt = list_functions(probe, side, functions, cookies);
     return bpf_program__attach_kprobe_multi_opts(program, NULL, &options);
+}
+
+/* libbpf makes such a link since 1.5 only, and can open one only if it is pinned. */
+static struct bpf_link *open_session(const struct probe *probe, const struct bpf_program *program,
+                                     const char *path)
+{
+    const char *functions[HOOK_COUNT];
+    __u64 cookies[HOOK_COUNT];
+    union bpf_attr attributes = {.link_create = {.prog_fd = (__u32)bpf_program__fd(program),
+                                                 .attach_type = TRACE_KPROBE_SESSION,
+                                                 .kprobe_multi = {.syms = (uintptr_t)functions,
+                                                                  .cookies = (uintptr_t)cookies}}};
+    struct bpf_link *link;
+    _close_ int fd = -1;
+
+    attributes.link_create.kprobe_multi.cnt =
+        (__u32)list_functions(probe, SIDE_ENTER, functions, cookies);
+    fd = (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
+    if (fd < 0 || bpf_obj_pin(fd, path) < 0)
+        return NULL;
+    link = bpf_link__open(path);
+    if (!link)
+        (void)unlink(path);
+    return link;
 }
 
 static struct bpf_link *open_event(const struct probe *probe, const struct bpf_program *program,
@@ -225,9 +347,23 @@ static void take_link(struct probe *probe, size_t hook, int side, struct bpf_lin
     }
 }
 
-static int attach_side(struct probe *probe, const struct kprobes_bpf *skel, size_t hook, int side)
+static int attach_session(struct probe *probe, const struct objects *objects, size_t hook)
 {
-    const struct bpf_program *program = program_of(skel, side);
+    char path[PATH_MAX];
+    int r = pin_path(probe, hook, SIDE_LEAVE, path);
+    struct bpf_link *link =
+        r < 0 ? NULL : open_session(probe, program_of(objects, SIDE_LEAVE), path);
+
+    if (!link)
+        return r < 0 ? r : -errno;
+    take_link(probe, hook, SIDE_LEAVE, link);
+    (void)access("/", F_OK); /* its return shows the programs the trampoline */
+    return 0;
+}
+
+static int attach_side(struct probe *probe, const struct objects *objects, size_t hook, int side)
+{
+    const struct bpf_program *program = program_of(objects, side);
     struct bpf_link *link = probe->kprobes_multi ? open_multi(probe, program, side)
                                                  : open_event(probe, program, hook, side);
     char path[PATH_MAX];
@@ -256,31 +392,17 @@ static void detach(struct probe *probe, size_t hook)
 
 /* Attach the return last: the kernel then runs it first, so the entry finds its address on the
  * stack. */
-static int attach(struct probe *probe, const struct kprobes_bpf *skel, size_t hook)
+static int attach(struct probe *probe, const struct objects *objects, size_t hook)
 {
     int r = 0;
 
+    if (objects->session)
+        return attach_session(probe, objects, hook);
     for (int side = SIDE_ENTER; side <= main_side(hook) && r == 0; side++)
-        r = attach_side(probe, skel, hook, side);
+        r = attach_side(probe, objects, hook, side);
     if (r < 0)
         detach(probe, hook);
     return r;
-}
-
-static int load(const struct probe *probe, struct kprobes_bpf *skel)
-{
-    int r = maps_share(probe, skel->obj);
-
-    skel->rodata->features = probe->features;
-    skel->rodata->devtmpfs_dev = probe->devtmpfs_dev;
-    memcpy((void *)skel->rodata->share_limits, probe->share_limits,
-           sizeof(skel->rodata->share_limits));
-    for (size_t i = 0; i < HOOK_COUNT; i++)
-        skel->rodata->kprobe_table[i] =
-            (struct kprobe_entry){probe->indexes[i], entries[i].op, entries[i].to, entries[i].role};
-    for (int side = 0; side < SIDE_COUNT && probe->kprobes_multi; side++)
-        (void)bpf_program__set_expected_attach_type(program_of(skel, side), BPF_TRACE_KPROBE_MULTI);
-    return r < 0 ? r : kprobes_bpf__load(skel);
 }
 
 /* Returns the hook that holds the link: if one link serves all functions, the first wanted hook. */
@@ -294,26 +416,38 @@ static size_t link_of(const struct probe *probe, size_t hook)
 
 _Static_assert(HOOK_COUNT <= KPROBE_ENTRIES, "the mask of kprobe_entry() is too small");
 
-size_t kprobes_attach(struct probe *probe)
+static size_t attach_all(struct probe *probe, bool session)
 {
-    CLEANUP(kprobes_bpf__destroyp)
-    struct kprobes_bpf *skel = kprobes_bpf__open_opts(features_types());
-    int r = skel ? check_kernel(probe) : -errno;
+    struct objects objects = {0};
+    int r = objects_open(&objects, session);
     size_t n = 0;
 
     if (r == 0)
-        r = load(probe, skel);
+        r = objects_load(probe, &objects);
     for (size_t i = 0; i < HOOK_COUNT; i++) {
         size_t first = link_of(probe, i);
 
         if (!is_wanted(probe, i))
             continue;
         probe->kprobe_errors[i] = r < 0        ? r
-                                  : first == i ? attach(probe, skel, i)
+                                  : first == i ? attach(probe, &objects, i)
                                                : probe->kprobe_errors[first];
         n += probe->kprobe_errors[i] == 0;
     }
+    objects_destroy(&objects);
     return n;
+}
+
+size_t kprobes_attach(struct probe *probe)
+{
+    int r = check_kernel(probe);
+    size_t n = 0;
+
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        probe->kprobe_errors[i] = r;
+    if (r == 0 && probe->kprobes_session && probe->directory)
+        n = attach_all(probe, true);
+    return r < 0 || n ? n : attach_all(probe, false);
 }
 
 /* Debian and Ubuntu have values above the kernel's own maximum of 2. */
@@ -334,6 +468,13 @@ static const char *reason_of(const struct probe *probe, int error)
     return strerror(-error);
 }
 
+static bool is_attached(const struct probe *probe, size_t hook)
+{
+    const struct hook_links *links = &probe->kprobes[link_of(probe, hook)];
+
+    return links->link[main_side(hook)] || links->link[SIDE_LEAVE];
+}
+
 void kprobes_use(struct probe *probe)
 {
     probe->by_kprobes = true;
@@ -342,7 +483,7 @@ void kprobes_use(struct probe *probe)
 
         if (!is_wanted(probe, i))
             continue;
-        if (probe->kprobes[link_of(probe, i)].link[main_side(i)]) {
+        if (is_attached(probe, i)) {
             hook->backend = PROBE_KPROBE;
             hook->why[0] = '\0';
         } else {

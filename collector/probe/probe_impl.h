@@ -45,6 +45,7 @@ struct probe {
     enum probe_backend wanted; /* PROBE_NONE: whichever works */
     bool by_kprobes;           /* instead of fentry and fexit */
     bool kprobes_multi;        /* attached by kprobe.multi, else by tracefs events */
+    bool kprobes_session;      /* one program can be at both ends of a function */
     bool kprobes_better;       /* on this kernel fentry would miss calls, kprobes do not */
     struct hook_links kprobes[HOOK_COUNT];
     int kprobe_errors[HOOK_COUNT];
