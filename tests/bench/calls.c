@@ -34,6 +34,7 @@
 #define STEP GROUP "/step"
 #define OTHER GROUP "/other"
 #define SHM "/dev/shm/jobio-bench"
+#define PINS "/sys/fs/bpf/jobio-bench" /* as with jobiod */
 #define CHUNKS 20
 #define CALLS 100
 #define PAGE 4096
@@ -502,7 +503,7 @@ static void measure_empty(struct bench *bench)
 
 static void measure_jobio(struct bench *bench)
 {
-    const struct probe_options options = {.backend = bench->backend};
+    const struct probe_options options = {.backend = bench->backend, .pin_dir = PINS};
     struct error error = {""};
     struct probe *probe;
     struct stat st;
@@ -521,6 +522,8 @@ static void measure_jobio(struct bench *bench)
     measure(bench, INSIDE);
     join(GROUP);
     probe_destroy(probe);
+    if (probe_unpin(PINS, &error) < 0)
+        fprintf(stderr, "calls: %s\n", error.text);
 }
 
 static void print_results(struct bench *bench)
