@@ -358,8 +358,8 @@ static __always_inline __u64 *account_find_errno(__u64 step, struct errno_key *k
     return bpf_map_lookup_elem(&errnos, key);
 }
 
-/* counters: address of the counters of the call if the step may have some of other mounts, else 0.
- */
+/* counters: address of the counters of the call; 0 is allowed if the step has no key of
+ * IO_DEV_OTHER. */
 __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counters)
 {
     struct errno_key key = {.step = who_number(step),
@@ -381,6 +381,7 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counte
     return 0;
 }
 
+/* Count a failed call by its errno. */
 static __always_inline void account_error(const struct call *call, struct account_value *value)
 {
     __u64 step = call->who.key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* OBJECT_READ() for objects that are only loaded on kernels with bpf_rdonly_cast() (6.2): 7
- * instructions for each member instead of 86. Include it before bpf/current.bpf.h. */
+/* OBJECT_READ() by bpf_rdonly_cast(), for BPF objects that are only loaded on kernels which have it
+ * (6.2): a member costs 7 instructions instead of 86. Include it before bpf/current.bpf.h. */
 #ifndef JOBIO_BPF_CAST_H
 #define JOBIO_BPF_CAST_H
 

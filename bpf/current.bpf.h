@@ -23,8 +23,8 @@ static __always_inline struct task_struct *current_task(void)
     (features.task_btf ? (task)ARROW(__VA_ARGS__, ARROW_3, ARROW_2, ARROW_1)(__VA_ARGS__) \
                        : BPF_CORE_READ(task, __VA_ARGS__))
 
-/* Read a member of a kernel object that is a plain address for the verifier, by its path.
- * bpf/cast.bpf.h does it without a helper. */
+/* Read a member, by its path, of a kernel object whose address is a plain number for the verifier.
+ * bpf/cast.bpf.h defines a faster one. */
 #ifndef OBJECT_READ
 #define OBJECT_READ(object, ...) BPF_CORE_READ(object, __VA_ARGS__)
 #endif

@@ -55,15 +55,15 @@ static __noinline int fill_lose(struct task_record *task)
     return 0;
 }
 
-/* The next pages are added to this super block for this reason (enum io_fill). same: the same super
- * block if its members can be loaded directly, else NULL. */
+/* The next pages are added to this super block for this reason (enum io_fill). typed: the super
+ * block as a pointer whose members can be loaded directly, NULL if there is none. */
 static __always_inline void fill_start(struct task_record *task, __u64 sb,
-                                       const struct super_block *same, __u32 kind)
+                                       const struct super_block *typed, __u32 kind)
 {
     if (task->fill.sb != sb) {
         fill_flush(task);
         task->fill.sb = sb;
-        task->fill.dev = same ? same->s_dev : BPF_CORE_READ((struct super_block *)sb, s_dev);
+        task->fill.dev = typed ? typed->s_dev : BPF_CORE_READ((struct super_block *)sb, s_dev);
     }
     task->fill_kind = kind;
 }

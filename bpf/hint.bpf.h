@@ -5,9 +5,10 @@
 
 #define HINT_BITS 20
 
-/* There are more operations than hints: 14 of them share a hint with one that programs hardly use
- * in turn with it. If two in turn have one hint, each of their calls looks its counters up. */
-static const __u8 hint_places[IO_OP_COUNT] = {
+/* There are more operations than hints, so 14 of them share seven. A program that uses the two
+ * operations of a pair in turn looks up the counters of each call, so the pairs are operations that
+ * programs seldom use in turn. */
+static const __u8 hint_indexes[IO_OP_COUNT] = {
     [IO_READ] = 0,      [IO_WRITE] = 1,      [IO_MMAP_READ] = 2,  [IO_OPEN] = 3,
     [IO_CREATE] = 4,    [IO_STAT] = 5,       [IO_UNLINK] = 6,     [IO_RENAME] = 7,
     [IO_FSYNC] = 8,     [IO_SETATTR] = 9,    [IO_GETXATTR] = 10,  [IO_CLOSE] = 11,
@@ -19,7 +20,7 @@ static const __u8 hint_places[IO_OP_COUNT] = {
 
 static __always_inline struct hint *hint_of(struct hint *hints, enum io_op op, __u32 dev)
 {
-    __u32 number = (op < IO_OP_COUNT ? hint_places[op] : 0) + dev;
+    __u32 number = (op < IO_OP_COUNT ? hint_indexes[op] : 0) + dev;
     /* number % ACCOUNT_HINTS without a division, which takes longer. */
     __u32 at = number - (number * 0xcccccccdull >> 36) * ACCOUNT_HINTS;
 

@@ -217,8 +217,8 @@ static __always_inline bool kprobe_is_own(const volatile struct hook_indexes *at
            bpf_get_current_task_btf()->flags & PF_DUMPCORE;
 }
 
-/* Returns whether the call has started, so that its return is needed; so do all that follow for an
- * entry. */
+/* Returns whether the call is counted at its return. The following functions for entries also
+ * return whether the return is needed. */
 static __always_inline bool kprobe_enter_call(struct pt_regs *regs,
                                               const volatile struct kprobe_entry *entry)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kprobe backend with one program for both ends of a function (kprobe.session). Its entry says
- * whether the kernel shall follow the return at all, so most calls outside of jobs have none. Linux
- * 7.2 takes 443 instructions for such a call, 817 with a return, and 1,144 for a program at each
- * end.
+ * The kprobe backend with one program for the entry and the return of a function (kprobe.session).
+ * The entry decides whether the program also runs at the return; outside of jobs it hardly ever
+ * does. Without the work of the programs, a call costs 443 instructions in Linux 7.2 if only the
+ * entry runs, 817 with the return, and 1,144 with two programs.
  */
 #include "bpf/kernel.h"
 
@@ -42,10 +42,11 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-extern bool bpf_session_is_return(void *ctx) __ksym; /* since 7.0 with a parameter */
+extern bool bpf_session_is_return(void *ctx) __ksym; /* without the parameter before 7.0 */
 
-/* At an entry, returns 1 if its return is not needed. The first return is, to learn the address of
- * the trampoline, which is put on the stack after the entry. */
+/* At an entry, returns 1 if the program need not run at the return. It runs at the first return in
+ * any case, to learn the address of the trampoline: the kernel puts that on the stack only after
+ * the program has run at the entry. */
 SEC("kprobe")
 int session_any(struct pt_regs *regs)
 {

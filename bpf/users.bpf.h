@@ -45,8 +45,8 @@ static __always_inline struct user_value user_marks(__u32 kind, bool thread, boo
     return marks;
 }
 
-/* Set the marks in the element of the key, which is created if needed. found: the element; NULL: it
- * was not found. Returns false if there is no room. */
+/* Set the marks in the element of the key; creates it if needed. found: the element, NULL if there
+ * is none yet. Returns false if the map or the share of the step is full. */
 static __always_inline bool user_mark(__u64 step, const struct user_key *key,
                                       struct mount_record *mount, struct user_value marks,
                                       struct user_value *found)
@@ -59,7 +59,7 @@ static __always_inline bool user_mark(__u64 step, const struct user_key *key,
             __sync_fetch_and_add(&mount->users, 1);
             return true;
         }
-        found = bpf_map_lookup_elem(&users, key); /* if another CPU has created it */
+        found = bpf_map_lookup_elem(&users, key); /* another CPU may have created it */
     }
     for (int kind = 0; found && kind < IO_USER_KINDS; kind++) {
         if (marks.thread[kind])

@@ -144,8 +144,9 @@ static bool is_preemptible(void)
     return uname(&name) == 0 && strstr(name.version, "PREEMPT");
 }
 
-/* Returns whether one program can run at both ends of a function, and tell them apart by
- * bpf_session_is_return(ctx). Before 7.0 that had no parameter. */
+/* Returns whether one program can run at the entry and at the return of a function, and the
+ * kernel's bpf_session_is_return() has the parameter that bpf/session.bpf.c declares (since 7.0).
+ */
 static bool has_sessions(const struct btf *btf)
 {
     int id = btf__find_by_name_kind(btf, "bpf_session_is_return", BTF_KIND_FUNC);
@@ -180,7 +181,8 @@ void kprobes_choose_kind(struct probe *probe, const struct btf *btf)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* A program for each side, or one for both, whose link is that of SIDE_LEAVE. */
+/* Either an object with a program for each side, or one with a program for both, whose link is
+ * stored as that of SIDE_LEAVE. The other pointer is NULL. */
 struct objects {
     struct kprobes_bpf *pair;
     struct session_bpf *session;
@@ -208,15 +210,14 @@ static struct bpf_program *program_of(const struct objects *objects, int side)
     return side == SIDE_ENTER ? objects->pair->progs.enter_any : objects->pair->progs.leave_any;
 }
 
-/* Both objects have these constants. */
-#define SAME_PLACE(member)                                           \
+#define SAME_OFFSET(member)                                          \
     _Static_assert(offsetof(struct kprobes_bpf__rodata, member) ==   \
                        offsetof(struct session_bpf__rodata, member), \
-                   "the constants have the same places")
-SAME_PLACE(features);
-SAME_PLACE(devtmpfs_dev);
-SAME_PLACE(share_limits);
-SAME_PLACE(kprobe_table);
+                   "set_constants() serves both objects")
+SAME_OFFSET(features);
+SAME_OFFSET(devtmpfs_dev);
+SAME_OFFSET(share_limits);
+SAME_OFFSET(kprobe_table);
 
 static void set_constants(const struct probe *probe, struct kprobes_bpf__rodata *constants)
 {
@@ -296,7 +297,8 @@ static struct bpf_link *open_multi(const struct probe *probe, const struct bpf_p
     return bpf_program__attach_kprobe_multi_opts(program, NULL, &options);
 }
 
-/* libbpf makes such a link since 1.5 only, and can open one only if it is pinned. */
+/* Attach all functions with a link of the session program, and pin it. libbpf cannot create such a
+ * link before 1.5, and makes a struct bpf_link only of a pinned one. */
 static struct bpf_link *open_session(const struct probe *probe, const struct bpf_program *program,
                                      const char *path)
 {
@@ -357,7 +359,7 @@ static int attach_session(struct probe *probe, const struct objects *objects, si
     if (!link)
         return r < 0 ? r : -errno;
     take_link(probe, hook, SIDE_LEAVE, link);
-    (void)access("/", F_OK); /* its return shows the programs the trampoline */
+    (void)access("/", F_OK); /* at its return the program learns the trampoline's address */
     return 0;
 }
 
@@ -447,6 +449,7 @@ size_t kprobes_attach(struct probe *probe)
         probe->kprobe_errors[i] = r;
     if (r == 0 && probe->kprobes_session && probe->directory)
         n = attach_all(probe, true);
+    /* Two programs count the same, but cost more, so this is not reported. */
     return r < 0 || n ? n : attach_all(probe, false);
 }
 

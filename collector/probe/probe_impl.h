@@ -45,7 +45,7 @@ struct probe {
     enum probe_backend wanted; /* PROBE_NONE: whichever works */
     bool by_kprobes;           /* instead of fentry and fexit */
     bool kprobes_multi;        /* attached by kprobe.multi, else by tracefs events */
-    bool kprobes_session;      /* one program can be at both ends of a function */
+    bool kprobes_session;      /* the same with one program for entry and return */
     bool kprobes_better;       /* on this kernel fentry would miss calls, kprobes do not */
     struct hook_links kprobes[HOOK_COUNT];
     int kprobe_errors[HOOK_COUNT];
@@ -371,7 +371,7 @@ void kprobes_read_missed(struct probe *probe);
 uint64_t kprobes_ops(const struct probe *probe);
 void kprobes_close(struct probe *probe);
 
-/* kprobe_events.c: kprobes as tracefs events, which kprobes.c uses if the kernel has no better. */
+/* kprobe_events.c: kprobes as tracefs events, for kernels without an exact kprobe.multi. */
 
 static inline const char *kprobe_prefix(int side)
 {

@@ -132,7 +132,7 @@ pins=/sys/fs/bpf/jobio-test
     "$BIN/count" -k -p $pins -g $group -o "$T/running"
     jq -e '.adopted' "$T/running"
     [ "$(counter "$T/running" write requests)" -gt 0 ]
-    # Since 7.0 kprobes have one program for both ends of a function, which costs less.
+    # From 7.0 on, one kprobe program serves entry and return; two would count the same and cost more.
     if [ "$(uname -r | cut -d. -f1)" -ge 7 ] && [ -n "$(find $pins -name 'kretprobe_*')" ]; then
         [ -z "$(find $pins -name 'kprobe_*')" ]
     fi
