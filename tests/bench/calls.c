@@ -522,8 +522,10 @@ static void measure_jobio(struct bench *bench)
     measure(bench, INSIDE);
     join(GROUP);
     probe_destroy(probe);
-    if (probe_unpin(PINS, &error) < 0)
+    if (probe_unpin(PINS, &error) < 0) {
         fprintf(stderr, "calls: %s\n", error.text);
+        exit(1);
+    }
 }
 
 static void print_results(struct bench *bench)
