@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* All that the programs of the fentry backend are made of; read it in this order: current, who,
  * span, memory, chain, generation, order, bucket, users, new_mount, span_request, stack, account,
- * task, fill, lookup, call, walk; transfer, async, cache, throttle, close, release, exit. */
+ * task, fill, lookup, call, leave, walk; transfer, async, cache, throttle, close, release, exit. */
 #ifndef JOBIO_BPF_JOBIO_H
 #define JOBIO_BPF_JOBIO_H
 
@@ -36,6 +36,7 @@
 #include "bpf/fill.bpf.h"
 #include "bpf/lookup.bpf.h"
 #include "bpf/call.bpf.h"
+#include "bpf/leave.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/transfer.bpf.h"
 #include "bpf/async.bpf.h"
