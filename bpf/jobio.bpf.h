@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* All that the programs of the fentry backend are made of; read it in this order: current, who,
- * span, memory, chain, generation, order, bucket, users, new_mount, span_request, stack, account,
- * task, fill, lookup, call, leave, walk; transfer, async, cache, throttle, close, release, exit. */
+ * span, memory, chain, generation, order, bucket, users, new_mount, span_request, stack, counters,
+ * errno, account, task, fill, lookup, call, leave, walk; transfer, async, cache, throttle, close,
+ * release, exit. */
 #ifndef JOBIO_BPF_JOBIO_H
 #define JOBIO_BPF_JOBIO_H
 
@@ -31,6 +32,8 @@
 #include "bpf/span_request.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/hint.bpf.h"
+#include "bpf/counters.bpf.h"
+#include "bpf/errno.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/task.bpf.h"
 #include "bpf/fill.bpf.h"

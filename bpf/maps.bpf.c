@@ -29,6 +29,8 @@
 #include "bpf/span_request.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/hint.bpf.h"
+#include "bpf/counters.bpf.h"
+#include "bpf/errno.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/maps.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Who reads and writes on a mount. A thread is noted where its request finds no hint
- * (bpf/account.bpf.h), so that its later requests cost nothing; asynchronous requests have no hints
- * and look the thread up each time. User space counts the elements. If an element finds no room,
- * the mount is marked: the count is then too low.
+ * (bpf/counters.bpf.h), so that its later requests cost nothing; asynchronous requests have no
+ * hints and look the thread up each time. User space counts the elements. If an element finds no
+ * room, the mount is marked: the count is then too low.
  *
  * A thread is identified by its id and the time when it was started, because ids are reused; a
  * process by its first thread. Each member of the value is set by a plain store of 1, so no two
