@@ -212,8 +212,9 @@ static __always_inline void order_note_unknown(__u64 file)
     (void)order_of(file, ORDER_NOWHERE, 0, 0);
 }
 
-/* Free the file's way, because the kernel is about to free the file. */
-static __always_inline int order_release_way(__u64 file)
+/* Free the file's way, because the kernel is about to free the file. Returns whether a task of a
+ * step opened the file by a path, as far as that is known. */
+static __always_inline bool order_release_way(__u64 file)
 {
     struct order_line *line = order_line(file);
 
@@ -222,9 +223,9 @@ static __always_inline int order_release_way(__u64 file)
             continue;
         *(volatile __u64 *)&line->end[way] = ORDER_NOWHERE;
         *(volatile __u64 *)&line->file[way] = 0;
-        break; /* it has one at most */
+        return levels.opens && way < ORDER_OPEN_WAYS; /* it has one at most */
     }
-    return 0;
+    return false;
 }
 
 #endif

@@ -80,15 +80,15 @@ static __always_inline int __fput_enter(void *ctx, const volatile struct hook_in
     __u64 address = argument_at(ctx, at->argument);
     struct file *file = (struct file *)address;
     struct task_record *task;
+    bool opened;
 
     if (who_has_no_steps())
         return 0;
-    if (levels.orders)
-        order_release_way(order_name(file));
+    opened = levels.orders && order_release_way(order_name(file));
     if (!close_has_user(file->f_mode) || !is_data(file))
         return 0;
     task = task_enter();
-    if (task && !mount_is_internal(file->f_path.mnt))
+    if (task && (opened || !mount_is_internal(file->f_path.mnt)))
         close_start(task, ctx, HOOK___fput, at->argument, file, close_flush_ns(task, address));
     return 0;
 }
