@@ -77,14 +77,39 @@ __noinline int account_errno(__u64 step, __u64 where, __s64 result, __u64 counte
     return 0;
 }
 
+/* 1 + the index of an errno in account_value.errnos; 0: it has none. */
+static const volatile __u8 common_errnos[] = {
+#define COMMON_ERRNO(code) [code] = 1 + COMMON_ERRNO_##code,
+    COMMON_ERRNOS(COMMON_ERRNO)
+#undef COMMON_ERRNO
+};
+
+_Static_assert(COMMON_ERRNO_COUNT == 16, "account_common() says so to the verifier");
+
+/* Returns the counter of the call's errno in its counters; NULL if it has none there. */
+static __always_inline __u64 *account_common(const struct call *call, struct account_value *value)
+{
+    __u64 code = -call->result, at;
+
+    if (call->op < IO_OP_FIRST_META || code >= sizeof(common_errnos) || !common_errnos[code])
+        return NULL;
+    at = common_errnos[code] - 1;
+    /* Hide the bound from the compiler, so that it keeps the check that the verifier needs. */
+    asm volatile("%0 &= 15" : "+r"(at));
+    return &value->errnos[at];
+}
+
 /* Count a failed call by its errno. */
 static __always_inline void account_error(const struct call *call, struct account_value *value)
 {
-    __u64 step = call->who.key;
+    __u64 *common = account_common(call, value), step = call->who.key;
 
     add_u32(&value->errors);
-    account_errno(step, account_where(call, 0), call->result,
-                  share_may_aggregate(step) ? address_of(value) : 0);
+    if (common)
+        add(common, 1);
+    else
+        account_errno(step, account_where(call, 0), call->result,
+                      share_may_aggregate(step) ? address_of(value) : 0);
 }
 
 #endif

@@ -6,10 +6,10 @@
  * `new_mounts` as sightings.
  *
  * Versions of jobio whose layouts have the same JOBIO_SHAPE read each other's maps, so that an
- * upgrade or a downgrade between them loses nothing (collector/probe/layouts.c). A change of the
- * set of maps, of the size or a member of a key or a value, or of the meaning of a number needs a
- * new shape; a new operation at the end of IO_OPS, other sizes of the maps and other programs do
- * not.
+ * upgrade or a downgrade between them loses nothing (collector/probe/layouts.c). Nor does an
+ * upgrade from JOBIO_FIRST_SHAPE or later. A change of the set of maps, of the size or a member of
+ * a key or a value, or of the meaning of a number needs a new shape; a new operation at the end of
+ * IO_OPS, other sizes of the maps and other programs do not.
  */
 #ifndef JOBIO_BPF_RECORDS_H
 #define JOBIO_BPF_RECORDS_H
@@ -21,9 +21,11 @@
 #include "common/io_op.h"
 
 #ifndef JOBIO_LAYOUT /* tests build a second one */
-#define JOBIO_LAYOUT 19
+#define JOBIO_LAYOUT 20
 #endif
-#define JOBIO_SHAPE 5
+#define JOBIO_SHAPE 6
+/* The first shape whose maps this version reads, too. */
+#define JOBIO_FIRST_SHAPE 5
 
 #define JOBIO_MAX_STEPS 8192
 #define JOBIO_MAX_LEVELS 32
@@ -220,6 +222,34 @@ struct account_key {
 #define GENERATION_LATER 254
 #define GENERATION_LATER_BEFORE_15 63 /* in earlier layouts */
 
+/* Errnos of metadata operations that have counters of their own in struct account_value. All others
+ * are in the map `errnos`: an element costs a lookup in a hash. Many programs search for files
+ * along a path, so many of their calls fail. */
+#define COMMON_ERRNOS(X)  \
+    X(1)  /* EPERM */     \
+    X(2)  /* ENOENT */    \
+    X(4)  /* EINTR */     \
+    X(5)  /* EIO */       \
+    X(11) /* EAGAIN */    \
+    X(13) /* EACCES */    \
+    X(17) /* EEXIST */    \
+    X(20) /* ENOTDIR */   \
+    X(21) /* EISDIR */    \
+    X(22) /* EINVAL */    \
+    X(30) /* EROFS */     \
+    X(34) /* ERANGE */    \
+    X(39) /* ENOTEMPTY */ \
+    X(40) /* ELOOP */     \
+    X(61) /* ENODATA */   \
+    X(95) /* EOPNOTSUPP */
+
+enum common_errno {
+#define COMMON_ERRNO(code) COMMON_ERRNO_##code,
+    COMMON_ERRNOS(COMMON_ERRNO)
+#undef COMMON_ERRNO
+        COMMON_ERRNO_COUNT
+};
+
 /* Counters in one cache line, then the buckets. Readers of a u32 add up its wrapping differences. A
  * mmapable array starts on a page boundary, so no two values share a cache line. */
 struct account_value {
@@ -238,7 +268,10 @@ struct account_value {
     __u32 sequential; /* reads and writes of known order: see order.bpf.h */
     __u32 random;
     __u32 latency[IO_BUCKETS];
-    __u32 size[IO_BUCKETS]; /* successful data operations */
+    union {
+        __u32 size[IO_BUCKETS];           /* successful data operations */
+        __u64 errnos[COMMON_ERRNO_COUNT]; /* metadata operations that failed */
+    };
     /* Slice n is in slices[n % SLICES]: n << 32 | the wait of one thread in all its calls, in
      * units, with a call here at its end. It is more than a slice if the thread was waiting when
      * the slice started: the rest is the time just before. */
@@ -264,7 +297,7 @@ struct cache_value {
     __u64 pad[3]; /* to a cache line */
 };
 
-/* Map `errnos`, a hash -> __u64 count. */
+/* Map `errnos`, a hash -> __u64 count: errors that are not in account_value.errnos. */
 struct errno_key {
     __u32 step;
     __u32 dev;

@@ -236,7 +236,7 @@ int runtime_pin_directory(const char *runtime, char ret[PATH_MAX], struct error 
     }
     if (pin[0] != '/')
         return error_set(error, -EINVAL, "\"%s\" has no PIN", path);
-    if (layout != JOBIO_LAYOUT && shape != JOBIO_SHAPE)
+    if (layout != JOBIO_LAYOUT && (shape < JOBIO_FIRST_SHAPE || shape > JOBIO_SHAPE))
         return error_set(error, -EPROTONOSUPPORT, "the maps have layout %u, the plugin knows %d",
                          layout, JOBIO_LAYOUT);
     (void)snprintf(ret, PATH_MAX, "%s/%u", pin, layout);

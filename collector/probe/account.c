@@ -198,6 +198,34 @@ static int add_errno(const void *key, const void *value, void *arg)
     return op ? io_counter_errno(&op->counter, at->code, count) : -ENOMEM;
 }
 
+/* An operation has several sets of counters if its step has several shards. 0 or -ENOMEM. */
+static int add_common_errnos(struct tally_op *to, const struct account_value *from)
+{
+#define CODE(code) code,
+    static const uint16_t codes[COMMON_ERRNO_COUNT] = {COMMON_ERRNOS(CODE)};
+#undef CODE
+    int r = 0;
+
+    for (int i = 0; i < COMMON_ERRNO_COUNT && r == 0; i++) {
+        uint64_t count = __atomic_load_n(&from->errnos[i], __ATOMIC_ACQUIRE);
+
+        if (count)
+            r = io_counter_errno(&to->counter, codes[i], count);
+    }
+    return r;
+}
+
+/* Errnos and sizes have the same place. */
+static int add_errnos_or_sizes(struct tally_op *op, enum io_op number, struct account_value *to,
+                               const struct account_value *from)
+{
+    if (number >= IO_OP_FIRST_META)
+        return add_common_errnos(op, from);
+    for (int i = 0; i < IO_BUCKETS; i++)
+        to->size[i] += from->size[i];
+    return 0;
+}
+
 static int add_value(const void *key, const void *value, void *arg)
 {
     const struct account_key *at = key;
@@ -215,9 +243,9 @@ static int add_value(const void *key, const void *value, void *arg)
     from = slots_value(pass->probe, slot);
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     to = op && from ? sums_get(pass, op) : NULL;
-    if (!to)
+    /* Read these before the errors and the requests, which include them. */
+    if (!to || add_errnos_or_sizes(op, at->op, to, from) < 0)
         return -ENOMEM;
-    /* Read these before the requests, which include them. */
     to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
     to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
     to->requests += from->requests;
@@ -232,10 +260,8 @@ static int add_value(const void *key, const void *value, void *arg)
     to->max_ns = from->max_ns > to->max_ns ? from->max_ns : to->max_ns;
     if (from->longest_wait_ns > to->longest_wait_ns)
         to->longest_wait_ns = from->longest_wait_ns;
-    for (int i = 0; i < IO_BUCKETS; i++) {
+    for (int i = 0; i < IO_BUCKETS; i++)
         to->latency[i] += from->latency[i];
-        to->size[i] += from->size[i];
-    }
     for (int i = 0; i < SLICES; i++)
         if (from->slices[i] > to->slices[i])
             to->slices[i] = from->slices[i];

@@ -17,17 +17,26 @@
 #include "common/numbers.h"
 
 /* The pin that says which shape the maps of a directory have. */
-static int shape_path(char path[PATH_MAX], const char *directory)
+static int shape_path(char path[PATH_MAX], const char *directory, int shape)
 {
-    int n = snprintf(path, PATH_MAX, "%s/shape_%d", directory, JOBIO_SHAPE);
+    int n = snprintf(path, PATH_MAX, "%s/shape_%d", directory, shape);
 
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* The pin of any shape that this version can read. -ENOENT: there is none. */
+static int find_shape(char path[PATH_MAX], const char *directory)
+{
+    for (int shape = JOBIO_SHAPE; shape >= JOBIO_FIRST_SHAPE; shape--)
+        if (shape_path(path, directory, shape) == 0 && access(path, F_OK) == 0)
+            return 0;
+    return -ENOENT;
 }
 
 int layouts_mark(const struct probe *probe)
 {
     char path[PATH_MAX];
-    int r = shape_path(path, probe->directory);
+    int r = shape_path(path, probe->directory, JOBIO_SHAPE);
 
     if (r == 0)
         r = bpf_obj_pin(bpf_map__fd(probe->skel->maps.steps), path);
@@ -38,7 +47,7 @@ bool layouts_can_read(const char *directory)
 {
     char path[PATH_MAX];
 
-    return shape_path(path, directory) == 0 && access(path, F_OK) == 0;
+    return find_shape(path, directory) == 0;
 }
 
 /* --- the links, for their statistics ---------------------------------------------------------- */
@@ -139,8 +148,9 @@ int layouts_open(struct probe *probe, const char *pin_dir, struct error *error)
         if (error_is_temporary(r))
             return error_set(error, -EAGAIN, "%s", why.text);
         /* Otherwise no process would read it or remove its programs: probe_unpin_others() does. */
-        if (r < 0 && shape_path(mark, path) == 0) {
-            (void)unlink(mark);
+        if (r < 0) {
+            if (find_shape(mark, path) == 0)
+                (void)unlink(mark);
             probe->unreadable = why;
         }
     }

@@ -103,10 +103,16 @@ static void test_direct_tag(void **state)
     assert_int_equal(levels->v2, level_bit(9) | level_bit(3));
     assert_int_equal(levels->v1, 0);
     assert_int_equal(levels->generation, 1);
-    /* Again: it is already tagged. The maps of another version with the same shape will do. */
+    /* Again: it is already tagged. The maps of another version with a known shape will do. */
     snprintf(own, sizeof(own), "%d", JOBIO_LAYOUT);
     snprintf(path, sizeof(path), "%s/bpf/%d", stepd_directory, JOBIO_LAYOUT + 1);
     assert_int_equal(symlink(own, path), 0);
+    save_probe(JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE - 1);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=0\n");
+    save_probe(JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE);
+    stepd_run(&handle, stepd_words, &c, NULL);
+    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
     save_probe(JOBIO_LAYOUT + 1, JOBIO_SHAPE);
     stepd_run(&handle, stepd_words, &c, NULL);
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
