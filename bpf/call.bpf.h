@@ -197,6 +197,21 @@ static __always_inline bool task_is_outside(const struct task_record *task)
     return (task && task_was_outside(task)) || who_is_outside();
 }
 
+/* End the task's outermost call: fill in the caller and the duration. */
+static __always_inline void call_take(struct call *call, struct task_record *task)
+{
+    call->time_ns = bpf_ktime_get_ns() - task->start;
+    call->async = task->async;
+    call->wait = &task->wait;
+    call->who = task->who;
+    call->missed = task->missed;
+    call->dev = task->reached;
+    call->sb = (struct super_block *)task->reached_sb;
+    call->hints = task->hints;
+    task->frame = 0;
+    fill_flush(task);
+}
+
 /* Fill in the caller and the duration. Returns false if the task is in no step, or if the call is
  * an inner one. */
 static __always_inline bool call_finish(struct call *call, __u64 frame)
@@ -211,16 +226,7 @@ static __always_inline bool call_finish(struct call *call, __u64 frame)
         if (frame < task->frame)
             return false;
         if (frame == task->frame) {
-            call->time_ns = bpf_ktime_get_ns() - task->start;
-            call->async = task->async;
-            call->wait = &task->wait;
-            call->who = task->who;
-            call->missed = task->missed;
-            call->dev = task->reached;
-            call->sb = (struct super_block *)task->reached_sb;
-            call->hints = task->hints;
-            task->frame = 0;
-            fill_flush(task);
+            call_take(call, task);
             return true;
         }
         call_end_lost(task);

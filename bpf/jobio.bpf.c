@@ -23,7 +23,7 @@ EXTRAS(HOOK_PROGRAMS)
 SEC("fexit/do_filp_open")
 int leave_do_filp_open_swap(void *ctx)
 {
-    return call_leave_any(ctx, HOOK_do_filp_open, IO_OPEN, true);
+    return call_leave_meta(ctx, HOOK_do_filp_open, IO_OPEN, true);
 }
 
 #define EVENT_PROGRAM(name, section, ...)           \

@@ -99,6 +99,60 @@ static __always_inline bool data_leave(struct task_record *task, void *ctx, enum
     return true;
 }
 
+/* Only what programs often do has a fast path, which makes a program 330 instructions longer: for
+ * all metadata calls, jobio would take a tenth longer to start. */
+#define META_USUAL (1ull << IO_OPEN | 1ull << IO_STAT | 1ull << IO_READDIR | 1ull << IO_UNLINK)
+
+/* Returns whether meta_leave() can find out all about such a call without changing anything. */
+static __always_inline bool meta_is_usual(enum io_op op)
+{
+    return META_USUAL >> op & 1 && (op != IO_OPEN || hooks[HOOK_created].object == OBJECT_NONE);
+}
+
+/* Fast path for the return of a metadata call whose entry was seen in the current step, if the
+ * thread's last such call was on the same super block. Returns false, and changes nothing, if it
+ * does not apply. */
+static __always_inline bool meta_leave(struct task_record *task, void *ctx,
+                                       const volatile struct hook_indexes *at, enum io_op op,
+                                       bool swaps)
+{
+    struct call call = {.op = op,
+                        .time_ns = bpf_ktime_get_ns() - task->start,
+                        .wait = &task->wait,
+                        .dev = task->reached,
+                        .sb = (struct super_block *)task->reached_sb};
+    struct account_value *value, *create = NULL;
+    __u32 shard = account_shard(&task->who);
+    struct file *file = NULL;
+
+    if (span_is_wanted(&task->who) || stack_is_wanted(call.time_ns) ||
+        !call_find_super(&call, ctx, at))
+        return false;
+    call.result = call_result(ctx, at);
+    if (op == IO_OPEN && call.result == -EAGAIN) /* it may be a trial */
+        return false;
+    value = account_hinted(hint_of(task->hints, op, call.dev), op, call.dev, shard);
+    if (!value)
+        return false;
+    if (op == IO_OPEN && call.result >= 0)
+        file = (struct file *)argument_at(ctx, at->result);
+    if (file && file->f_mode & FMODE_CREATED) {
+        create =
+            account_hinted(hint_of(task->hints, IO_CREATE, call.dev), IO_CREATE, call.dev, shard);
+        if (!create)
+            return false;
+    }
+    call.who = task->who;
+    task->frame = 0;
+    fill_flush(task);
+    account_add(&call, value);
+    if (create)
+        add(&create->requests, 1);
+    if (swaps && file && levels.orders && is_data(file))
+        order_open(order_name(file));
+    return true;
+}
+
 /* swaps: the program may use compare-and-swap. */
 static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum io_op op,
                                           bool swaps)
@@ -141,12 +195,35 @@ static __noinline int data_leave_any(void *ctx, enum hook_number hook, enum io_o
     return call_leave_any(ctx, hook, op, false);
 }
 
+static __always_inline int call_leave_meta(void *ctx, enum hook_number hook, enum io_op op,
+                                           bool swaps)
+{
+    const volatile struct hook_indexes *at = &hooks[hook];
+    struct task_record *task;
+
+    if (who_has_no_steps())
+        return 0;
+    if (meta_is_usual(op)) {
+        task = task_find();
+        if (task && task->frame) {
+            if ((__u64)ctx < task->frame) /* an inner call */
+                return 0;
+            if (task->frame == (__u64)ctx && task->plain == levels.generation &&
+                meta_leave(task, ctx, at, op, swaps))
+                return 0;
+        } else if (task_is_outside(task)) {
+            return 0;
+        }
+    }
+    return call_leave_any(ctx, hook, op, swaps);
+}
+
 static __always_inline int call_leave(void *ctx, enum hook_number hook, enum io_op op)
 {
     struct task_record *task;
 
     if (op >= IO_OP_FIRST_META)
-        return call_leave_any(ctx, hook, op, false);
+        return call_leave_meta(ctx, hook, op, false);
     if (who_has_no_steps() || call_is_kernels(ctx, op))
         return 0;
     task = task_find();

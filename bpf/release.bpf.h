@@ -24,8 +24,9 @@ static __always_inline struct task_record *close_finish(struct call *call, void 
     if (who_has_no_steps())
         return NULL;
     task = task_find();
-    if (!task || task->frame != (__u64)ctx || task->hook != hook || !call_finish(call, (__u64)ctx))
+    if (!task || task->frame != (__u64)ctx || task->hook != hook)
         return NULL;
+    call_take(call, task);
     return task;
 }
 
