@@ -336,6 +336,8 @@ struct pt_regs {
 #define REGS_FIRST_MEMBER di
 #define NUMBER_READ 0
 #define NUMBER_PREAD 17
+#define NUMBER_WRITE 1
+#define NUMBER_PWRITE 18
 #define REGS_FIRST_32_MEMBER bx
 /* Registers at entry and return of a kernel function. */
 #define KERNEL_FIRST(regs) ((regs)->di)
@@ -362,6 +364,8 @@ struct pt_regs {
 #define REGS_FIRST_MEMBER orig_x0
 #define NUMBER_READ 63
 #define NUMBER_PREAD 67
+#define NUMBER_WRITE 64
+#define NUMBER_PWRITE 68
 #define REGS_FIRST_32_MEMBER orig_x0
 /* Registers at entry and return of a kernel function. */
 #define KERNEL_FIRST(r) ((r)->regs[0])
@@ -387,6 +391,8 @@ struct pt_regs {
 #define REGS_FIRST_MEMBER none
 #define NUMBER_READ 0
 #define NUMBER_PREAD 0
+#define NUMBER_WRITE 0
+#define NUMBER_PWRITE 0
 #define REGS_FIRST_32_MEMBER none
 #define KERNEL_FIRST(regs) 0
 #define KERNEL_SECOND(regs) 0

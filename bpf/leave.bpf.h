@@ -41,20 +41,22 @@ static __always_inline __u64 call_end(void *ctx, __u8 index)
 }
 
 /* Returns the offset at which a read or write started. In general it follows from the end offset,
- * which is on the kernel stack; fetching it costs more than all other work on the order. For
- * read(2) and pread(2) the start is known directly: read(2) does not change f_pos until vfs_read()
- * has returned. In 32-bit programs these two numbers belong to calls that do not read. */
+ * which is on the kernel stack; fetching it costs more than all other work on the order. For the
+ * four usual system calls the start is known directly: f_pos does not change until vfs_read() or
+ * vfs_write() has returned. An append does not start there. In 32-bit programs these numbers belong
+ * to calls that neither read nor write. */
 static __always_inline __u64 data_start(void *ctx, const struct file *file, enum hook_number hook,
                                         __s64 result)
 {
+    bool reads = hook == HOOK_vfs_read, writes = hook == HOOK_vfs_write;
     __u64 offset = call_pointer(ctx, USUAL_OFFSET), end;
     struct pt_regs *regs;
 
-    if (hook == HOOK_vfs_read && features.task_regs && offset) {
+    if ((reads || (writes && !(file->f_flags & O_APPEND))) && features.task_regs && offset) {
         regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-        if (REGS_NUMBER(regs) == NUMBER_PREAD)
+        if (REGS_NUMBER(regs) == (reads ? NUMBER_PREAD : NUMBER_PWRITE))
             return REGS_FOURTH(regs);
-        if (REGS_NUMBER(regs) == NUMBER_READ)
+        if (REGS_NUMBER(regs) == (reads ? NUMBER_READ : NUMBER_WRITE))
             return file->f_pos;
     }
     end = order_end(offset);
