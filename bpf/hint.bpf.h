@@ -14,8 +14,8 @@ static const __u8 hint_indexes[IO_OP_COUNT] = {
     [IO_FSYNC] = 8,     [IO_SETATTR] = 9,    [IO_GETXATTR] = 10,  [IO_CLOSE] = 11,
     [IO_LOOKUP] = 12,   [IO_COPY_READ] = 13, [IO_RMDIR] = 13,     [IO_COPY_WRITE] = 14,
     [IO_MKNOD] = 14,    [IO_CLONE] = 15,     [IO_FALLOCATE] = 15, [IO_MMAP_WRITE] = 16,
-    [IO_SYMLINK] = 16,  [IO_SETXATTR] = 17,  [IO_LOCK] = 17,      [IO_READDIR] = 18,
-    [IO_TRUNCATE] = 18, [IO_LINK] = 19,      [IO_MKDIR] = 19,
+    [IO_SYMLINK] = 16,  [IO_SETXATTR] = 17,  [IO_LINK] = 17,      [IO_READDIR] = 18,
+    [IO_TRUNCATE] = 18, [IO_LOCK] = 19,      [IO_MKDIR] = 19,
 };
 
 static __always_inline struct hint *hint_of(struct hint *hints, enum io_op op, __u32 dev)
