@@ -29,14 +29,14 @@ struct weights {
 /* Measured on 6.1 with tests/bench/measure-calls, as are the following ones. Operations that are
  * not among its calls have the weight of a similar one. */
 static const struct weights functions = {
-    .ops = {[IO_READ] = 100,    [IO_WRITE] = 107,     [IO_COPY_READ] = 130,  [IO_COPY_WRITE] = 130,
-            [IO_CLONE] = 150,   [IO_MMAP_READ] = 211, [IO_MMAP_WRITE] = 211, [IO_OPEN] = 145,
-            [IO_CREATE] = 20,   [IO_STAT] = 185,      [IO_READDIR] = 95,     [IO_MKDIR] = 236,
+    .ops = {[IO_READ] = 100,    [IO_WRITE] = 102,     [IO_COPY_READ] = 130,  [IO_COPY_WRITE] = 130,
+            [IO_CLONE] = 150,   [IO_MMAP_READ] = 211, [IO_MMAP_WRITE] = 211, [IO_OPEN] = 141,
+            [IO_CREATE] = 8,    [IO_STAT] = 181,      [IO_READDIR] = 91,     [IO_MKDIR] = 236,
             [IO_RMDIR] = 236,   [IO_UNLINK] = 205,    [IO_RENAME] = 272,     [IO_LINK] = 240,
             [IO_SYMLINK] = 240, [IO_MKNOD] = 240,     [IO_TRUNCATE] = 190,   [IO_FALLOCATE] = 100,
             [IO_FSYNC] = 211,   [IO_SETATTR] = 190,   [IO_GETXATTR] = 185,   [IO_SETXATTR] = 185,
-            [IO_CLOSE] = 146,   [IO_LOCK] = 110,      [IO_LOOKUP] = 151},
-    .error = 70,
+            [IO_CLOSE] = 129,   [IO_LOCK] = 110,      [IO_LOOKUP] = 151},
+    .error = 20,
     .page = 25,
     .other = 62,
     .others = OP(IO_READ) | OP(IO_WRITE),
