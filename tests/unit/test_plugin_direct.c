@@ -67,6 +67,14 @@ static bool step_is_tagged(int fd, __u64 id, int version)
     return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) == 0;
 }
 
+/* Starts a step beside maps of this layout and shape. Returns whether the plugin has tagged it. */
+static bool tags(struct spank_handle *handle, struct cgroups *c, int layout, int shape)
+{
+    save_probe(layout, shape);
+    stepd_run(handle, stepd_words, c, NULL);
+    return strstr(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
+}
+
 static void test_direct_tag(void **state)
 {
     struct levels_record *levels;
@@ -89,15 +97,12 @@ static void test_direct_tag(void **state)
     assert_true(levels != MAP_FAILED);
     levels->v2 = level_bit(9);
 
-    save_probe(JOBIO_LAYOUT + 1, JOBIO_SHAPE + 1);
     handle.stepid = 0;
-    stepd_run(&handle, stepd_words, &c, NULL);
+    assert_false(tags(&handle, &c, JOBIO_LAYOUT + 1, JOBIO_SHAPE + 1));
     assert_has(spank_host_log->text, "not counted until jobiod runs: the maps have layout ");
     assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=0\n");
 
-    save_probe(JOBIO_LAYOUT, JOBIO_SHAPE);
-    stepd_run(&handle, stepd_words, &c, NULL);
-    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
+    assert_true(tags(&handle, &c, JOBIO_LAYOUT, JOBIO_SHAPE));
     assert_true(step_is_tagged(steps, cgroups_inode(&c, c.step), 2));
     assert_false(step_is_tagged(steps, cgroups_inode(&c, c.stepd), 2));
     assert_int_equal(levels->v2, level_bit(9) | level_bit(3));
@@ -107,15 +112,9 @@ static void test_direct_tag(void **state)
     snprintf(own, sizeof(own), "%d", JOBIO_LAYOUT);
     snprintf(path, sizeof(path), "%s/bpf/%d", stepd_directory, JOBIO_LAYOUT + 1);
     assert_int_equal(symlink(own, path), 0);
-    save_probe(JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE - 1);
-    stepd_run(&handle, stepd_words, &c, NULL);
-    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=0\n");
-    save_probe(JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE);
-    stepd_run(&handle, stepd_words, &c, NULL);
-    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
-    save_probe(JOBIO_LAYOUT + 1, JOBIO_SHAPE);
-    stepd_run(&handle, stepd_words, &c, NULL);
-    assert_has(stepd_read("steps/17.2.4294967294.0"), "\nDIRECT=1\n");
+    assert_false(tags(&handle, &c, JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE - 1));
+    assert_true(tags(&handle, &c, JOBIO_LAYOUT + 1, JOBIO_FIRST_SHAPE));
+    assert_true(tags(&handle, &c, JOBIO_LAYOUT + 1, JOBIO_SHAPE));
     if (cgroups_create(&v1, 1, "step_0")) {
         stepd_run(&handle, stepd_words, &v1, NULL);
         assert_true(step_is_tagged(steps, cgroups_inode(&v1, v1.step), 1));

@@ -62,6 +62,12 @@ static void put(const struct bpf_map *map, const void *key, const void *value)
     assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY), 0);
 }
 
+static void put_value(const struct account_key *key, const struct account_value *value)
+{
+    *slots_value(probe, ++places) = *value;
+    put(probe->skel->maps.places, key, &places);
+}
+
 /* As the programs do. */
 static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t bucket)
 {
@@ -76,8 +82,7 @@ static void count_op(uint32_t step, enum io_op op, uint64_t requests, uint32_t b
     uint64_t one = 1;
 
     value.latency[3] = bucket;
-    *slots_value(probe, ++places) = value;
-    put(probe->skel->maps.places, &key, &places);
+    put_value(&key, &value);
     put(probe->skel->maps.errnos, &errno_at, &one);
     put(probe->skel->maps.mounts, &mount_at, &mount);
     put(probe->skel->maps.users, &user_at, &user);
@@ -202,6 +207,45 @@ static void test_sweep(void **state)
     requests = 0;
     must(probe_read(probe, NULL, 0, sum, &requests, &error));
     assert_int_equal(requests, (MANY + 1) * (MANY + 2) / 2);
+}
+
+static int check_errnos(const struct probe_account *account, void *arg)
+{
+    const struct io_counter *stat = account->io->ops[IO_STAT], *read = account->io->ops[IO_READ];
+
+    assert_int_equal(stat->n_errnos, 2);
+    assert_int_equal(stat->errnos[0].code, ENOENT);
+    assert_int_equal(stat->errnos[0].count, 7);
+    assert_int_equal(stat->errnos[1].count, 2);
+    assert_int_equal(stat->size_log2[COMMON_ERRNO_2 * 2], 0);
+    assert_int_equal(read->size_log2[COMMON_ERRNO_2], 5);
+    *(bool *)arg = true;
+    return 0;
+}
+
+/* The usual errnos of metadata operations are where data operations have their sizes. */
+static void test_errnos(void **state)
+{
+    struct account_value value = {.requests = 10, .errnos = {[COMMON_ERRNO_2] = 3}};
+    struct account_key key = {.dev = EXT4, .op = IO_STAT};
+    struct errno_key errno_at = {.dev = EXT4, .op = IO_STAT, .code = ECOMM};
+    bool seen = false;
+
+    (void)state;
+    if (!probe)
+        skip();
+    must(probe_add(probe, 100, 3, 2, &key.step, &error));
+    errno_at.step = key.step;
+    put_value(&key, &value);
+    value.errnos[COMMON_ERRNO_2] = 4;
+    key.shard = 1;
+    put_value(&key, &value);
+    put(probe->skel->maps.errnos, &errno_at, &(uint64_t){2});
+    value = (struct account_value){.requests = 5, .size = {[COMMON_ERRNO_2] = 5}};
+    key.op = IO_READ;
+    put_value(&key, &value);
+    must(probe_read(probe, NULL, 0, check_errnos, &seen, &error));
+    assert_true(seen);
 }
 
 static int take_users(const struct probe_account *account, void *arg)
@@ -541,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_drop_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_errnos, setup, teardown),
         cmocka_unit_test_setup_teardown(test_users, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
         cmocka_unit_test_setup_teardown(test_error_of_the_callback, setup, teardown),
