@@ -113,7 +113,7 @@ static __always_inline bool meta_is_usual(enum io_op op)
 
 /* Fast path for the return of a metadata call whose entry was seen in the current step, if the
  * thread's last such call was on the same super block. Returns false, and changes nothing, if it
- * does not apply. */
+ * does not apply. swaps: the program may use compare-and-swap. */
 static __always_inline bool meta_leave(struct task_record *task, void *ctx,
                                        const volatile struct hook_indexes *at, enum io_op op,
                                        bool swaps)
@@ -155,7 +155,7 @@ static __always_inline bool meta_leave(struct task_record *task, void *ctx,
     return true;
 }
 
-/* swaps: the program may use compare-and-swap. */
+/* The other path, for all calls. */
 static __always_inline int call_leave_any(void *ctx, enum hook_number hook, enum io_op op,
                                           bool swaps)
 {
