@@ -119,7 +119,7 @@ static const char *parse_word(struct settings *settings, const char *word, const
 void settings_read(struct settings *settings, int ac, char *const *av, const char *node,
                    void (*complain)(const char *word, const char *reason))
 {
-    settings->summary = "short";
+    settings->summary = NULL;
     settings->patience = 1;
     (void)set_socket(settings, DEFAULT_SOCKET, NULL);
     for (int i = 0; i < ac; i++) {

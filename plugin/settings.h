@@ -11,7 +11,7 @@
 struct settings {
     char socket[PLUGIN_SOCKET_MAX];
     char runtime[PLUGIN_SOCKET_MAX]; /* the directory of the socket */
-    const char *summary;             /* "off", "short" or "full": the default of a job */
+    const char *summary;             /* "off", "short" or "full"; NULL: as jobiod is configured */
     unsigned patience;               /* factor of all timeouts */
 };
 

@@ -334,19 +334,20 @@ $requeued|0|REQUEUED|"
     [[ $(jobio job "$ok" | head -n 1) == *"job $ok of alice, COMPLETED"[,:]* ]]
     same FAILED "$(sql "SELECT slurm_state FROM v_job WHERE jobid = $failed")"
 
-    # without a record; and the job that ends while jobiod is down
-    sed -i 's/^interval.*/&\n[report]\nrecord = off/' /etc/jobio/jobio.conf
+    # without a record or a summary; and the job that ends while jobiod is down
+    sed -i 's/^interval.*/&\n[report]\nrecord = off\nsummary = off/' /etc/jobio/jobio.conf
     systemctl restart jobiod
     signalled=$(submit alice --wrap 'work write:/scratch/s6:1:1000; kill -9 $$')
     wait_for 120 eval 'same "$signalled|0|FAILED|0:9" "$(states $signalled)"'
     [ -z "$(record "$signalled")" ]
+    not grep "^I/O" "/home/alice/slurm-$signalled.out"
     missed=$(submit alice --wrap 'work write:/scratch/s7:1:1000; : > /scratch/s7.done; sleep 5; exit 7')
     wait_for 120 test -e /scratch/s7.done
     systemctl stop jobiod
     job_wait "$missed" 120
     systemctl start jobiod
     wait_for 120 eval 'same "$missed|0|FAILED|7:0" "$(states $missed)"'
-    sed -i '/^.report.$/,+1d' /etc/jobio/jobio.conf
+    sed -i '/^.report.$/,+2d' /etc/jobio/jobio.conf
     systemctl restart jobiod
     wait_for 240 eval 'same "$late|0|TIMEOUT|0:15" "$(states $late)"'
     for id in $failed $cancelled $signalled $late; do

@@ -40,15 +40,15 @@ static void test_batch_step(void **state)
     snprintf(part, sizeof(part), "|CGROUP=%.200s|CGROUP_ID=%llu|CGROUP_LEVEL=3|CGROUP_VERSION=2|",
              c.step, (unsigned long long)cgroups_inode(&c, c.step));
     assert_has(asked, part);
-    assert_has(asked, "|PLUGIN=" PACKAGE_VERSION
-                      "|WITHIN=200|NODES=3|NODE=n1|NAME=a\nb=c|SUMMARY=short|DIRECT=0|");
+    assert_has(asked,
+               "|PLUGIN=" PACKAGE_VERSION "|WITHIN=200|NODES=3|NODE=n1|NAME=a\nb=c|DIRECT=0|");
     assert_has_not(asked, "forged");
     assert_has(asked, "TYPE=end|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|ENDED_AT=");
-    assert_has(asked, "TYPE=report|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|"
-                      "SUMMARY=short|");
+    /* Nobody has chosen a summary, so jobiod does. */
+    assert_has(asked, "TYPE=report|JOBID=17|RESTART=2|HET=4294967294|STEP=4294967291|WITHIN=");
     file = stepd_read("steps/17.2.4294967294.4294967291");
     assert_true(strncmp(file, "JOBID=17\nRESTART=2\n", 19) == 0);
-    assert_has(file, "\nNAME=a b=c\nSUMMARY=short\nDIRECT=0\n");
+    assert_has(file, "\nNAME=a b=c\nDIRECT=0\n");
     assert_has(stepd_read("steps/17.2.4294967294.4294967291.end"), "\nENDED_BOOT=");
     assert_string_equal(stepd_read("output"), "the summary\n");
     assert_string_equal(spank_host_log->text, "");
@@ -63,8 +63,8 @@ static void test_array_task(void **state)
         uint32_t job, task;
         const char *said;
     } cases[] = {
-        {15, 2, "|ARRAY_JOB=15|ARRAY_TASK=2|SUMMARY="},
-        {17, 0, "|ARRAY_JOB=17|ARRAY_TASK=0|SUMMARY="},
+        {15, 2, "|ARRAY_JOB=15|ARRAY_TASK=2|DIRECT="},
+        {17, 0, "|ARRAY_JOB=17|ARRAY_TASK=0|DIRECT="},
         {0, 0xfffffffe, NULL},
         {0xfffffffe, 0xfffffffe, NULL},
         {17, 0xfffffffe, NULL},
@@ -237,10 +237,9 @@ static void check_step_nodes(const char *list, const char *in_report)
 static void test_step_nodes(void **state)
 {
     (void)state;
-    check_step_nodes("n1,n2,n10",
-                     "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1,n2,n10|\n");
-    check_step_nodes("n1", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|STEPNODES=n1|\n");
-    check_step_nodes("", "|STEP=0|SUMMARY=short|WITHIN=2000|SOFAR=1|\n");
+    check_step_nodes("n1,n2,n10", "|STEP=0|WITHIN=2000|SOFAR=1|STEPNODES=n1,n2,n10|\n");
+    check_step_nodes("n1", "|STEP=0|WITHIN=2000|SOFAR=1|STEPNODES=n1|\n");
+    check_step_nodes("", "|STEP=0|WITHIN=2000|SOFAR=1|\n");
 }
 
 /* Whether a step requests a summary when its only task has ended. */
