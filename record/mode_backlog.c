@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobio-record --backlog: its options and settings. */
+/* jobio-record --backlog: its options, and what jobio.conf has in their place. */
 #include "config.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <getopt.h>
-#include <ini.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,15 +19,16 @@
 #include "record/backlog.h"
 #include "record/record_impl.h"
 #include "record/slurm_compat.h"
+#include "settings/settings.h"
 
 #define DEFAULT_URL "http://%n:9418"
 #define COUNT_MAX 10000
 
-struct settings {
+struct choices {
     struct backlog_options options;
     uint64_t since, unknown, give_up, timeout;
     uint64_t passes, parallel;
-    char *cluster, *url; /* NULL: not set */
+    char *cluster, *url; /* NULL: not chosen yet */
     const char *config;
 };
 
@@ -40,17 +40,17 @@ static const struct word {
     enum kind kind;
     size_t offset;
 } words[] = {
-    {"since", KIND_SPAN, offsetof(struct settings, since)},
-    {"unknown", KIND_SPAN, offsetof(struct settings, unknown)},
-    {"give-up", KIND_SPAN, offsetof(struct settings, give_up)},
-    {"timeout", KIND_SPAN, offsetof(struct settings, timeout)},
-    {"pause", KIND_SPAN, offsetof(struct settings, options.pause_ns)},
-    {"host-timeout", KIND_SPAN, offsetof(struct settings, options.host_timeout_ns)},
-    {"passes", KIND_COUNT, offsetof(struct settings, passes)},
-    {"parallel", KIND_COUNT, offsetof(struct settings, parallel)},
-    {"cluster", KIND_TEXT, offsetof(struct settings, cluster)},
-    {"url", KIND_TEXT, offsetof(struct settings, url)},
-    {"config", KIND_PATH, offsetof(struct settings, config)},
+    {"since", KIND_SPAN, offsetof(struct choices, since)},
+    {"unknown", KIND_SPAN, offsetof(struct choices, unknown)},
+    {"give-up", KIND_SPAN, offsetof(struct choices, give_up)},
+    {"timeout", KIND_SPAN, offsetof(struct choices, timeout)},
+    {"pause", KIND_SPAN, offsetof(struct choices, options.pause_ns)},
+    {"host-timeout", KIND_SPAN, offsetof(struct choices, options.host_timeout_ns)},
+    {"passes", KIND_COUNT, offsetof(struct choices, passes)},
+    {"parallel", KIND_COUNT, offsetof(struct choices, parallel)},
+    {"cluster", KIND_TEXT, offsetof(struct choices, cluster)},
+    {"url", KIND_TEXT, offsetof(struct choices, url)},
+    {"config", KIND_PATH, offsetof(struct choices, config)},
 };
 
 static void print_line(const char *line)
@@ -63,9 +63,9 @@ static int set_text(char **field, const char *value)
     return *value && text_replace(field, value) == 0 ? 0 : -EINVAL;
 }
 
-static int set(struct settings *settings, const struct word *word, const char *value)
+static int set(struct choices *choices, const struct word *word, const char *value)
 {
-    void *field = (char *)settings + word->offset;
+    void *field = (char *)choices + word->offset;
 
     switch (word->kind) {
     case KIND_SPAN:
@@ -91,9 +91,9 @@ static int usage(void)
     return -EINVAL;
 }
 
-static int parse_ids(struct settings *settings, char *argv[], int n)
+static int parse_ids(struct choices *choices, char *argv[], int n)
 {
-    struct backlog_options *options = &settings->options;
+    struct backlog_options *options = &choices->options;
     struct error error;
 
     options->ids = calloc((size_t)n + 1, sizeof(*options->ids));
@@ -107,7 +107,7 @@ static int parse_ids(struct settings *settings, char *argv[], int n)
     return options->ids ? 0 : -ENOMEM;
 }
 
-static int parse(struct settings *settings, int argc, char *argv[])
+static int parse(struct choices *choices, int argc, char *argv[])
 {
     struct option longs[ARRAY_SIZE(words) + 3] = {{"backlog", no_argument, NULL, 'b'},
                                                   {"dry-run", no_argument, NULL, 'n'}};
@@ -117,84 +117,83 @@ static int parse(struct settings *settings, int argc, char *argv[])
         longs[i + 2] = (struct option){words[i].name, required_argument, NULL, 'w'};
     while ((c = getopt_long(argc, argv, "", longs, &index)) != -1) {
         if (c == 'n')
-            settings->options.dry_run = true;
-        else if (c == '?' || (c == 'w' && set(settings, &words[index - 2], optarg) < 0))
+            choices->options.dry_run = true;
+        else if (c == '?' || (c == 'w' && set(choices, &words[index - 2], optarg) < 0))
             return usage();
     }
-    return parse_ids(settings, argv + optind, argc - optind);
+    return parse_ids(choices, argv + optind, argc - optind);
 }
 
-/* The command line was parsed before and takes precedence. */
-static int on_setting(void *arg, const char *section, const char *name, const char *value)
+/* The command line takes precedence. */
+static int choose(char **field, const struct settings *conf, const char *section, const char *name)
 {
-    struct settings *settings = arg;
+    const struct setting *setting = *field ? NULL : settings_get(conf, section, name);
 
-    if (!settings->cluster && !*section && !strcmp(name, "cluster"))
-        return set_text(&settings->cluster, value) == 0;
-    if (!settings->url && !strcmp(section, "peers") && !strcmp(name, "url"))
-        return set_text(&settings->url, value) == 0;
-    return 1;
+    return setting && *setting->value ? set_text(field, setting->value) : 0;
 }
 
 /* A controller need not have the default file. */
-static int read_config(struct settings *settings)
+static int read_config(struct choices *choices)
 {
-    const char *path = settings->config ? settings->config : JOBIO_CONF;
+    const char *path = choices->config ? choices->config : JOBIO_CONF;
+    struct settings *conf;
+    struct error error;
     int r;
 
-    if (!settings->config && access(path, F_OK) < 0 && errno == ENOENT)
-        return 0;
-    r = ini_parse(path, on_setting, settings);
-    if (r < 0)
-        return fail("%s: %s", path, strerror(errno));
-    return r > 0 ? fail("%s:%d: a syntax error", path, r) : 0;
+    if (settings_read(&conf, path, !choices->config, NULL, &error) < 0)
+        return fail("%s", error.text);
+    r = choose(&choices->cluster, conf, "", "cluster");
+    if (r == 0)
+        r = choose(&choices->url, conf, "peers", "url");
+    settings_destroy(conf);
+    return r < 0 ? fail("no memory for the configuration") : 0;
 }
 
-static int fill_defaults(struct settings *settings)
+static int fill_defaults(struct choices *choices)
 {
-    struct backlog_options *options = &settings->options;
+    struct backlog_options *options = &choices->options;
     struct error error;
 
-    if (!settings->cluster)
-        settings->cluster = accounting_cluster(&error);
-    if (!settings->cluster)
+    if (!choices->cluster)
+        choices->cluster = accounting_cluster(&error);
+    if (!choices->cluster)
         return fail("%s", error.text);
-    options->cluster = settings->cluster;
-    options->url = settings->url ? settings->url : DEFAULT_URL;
-    options->since_s = (int64_t)(settings->since / NS_PER_S);
-    options->unknown_s = (int64_t)(settings->unknown / NS_PER_S);
-    options->give_up_s = (int64_t)(settings->give_up / NS_PER_S);
-    options->passes = (unsigned)settings->passes;
-    options->parallel = (unsigned)settings->parallel;
+    options->cluster = choices->cluster;
+    options->url = choices->url ? choices->url : DEFAULT_URL;
+    options->since_s = (int64_t)(choices->since / NS_PER_S);
+    options->unknown_s = (int64_t)(choices->unknown / NS_PER_S);
+    options->give_up_s = (int64_t)(choices->give_up / NS_PER_S);
+    options->passes = (unsigned)choices->passes;
+    options->parallel = (unsigned)choices->parallel;
     return 0;
 }
 
-static int run(struct settings *settings)
+static int run(struct choices *choices)
 {
     struct backlog_counts counts;
     struct error error;
-    int r = start_timer(settings->timeout);
+    int r = start_timer(choices->timeout);
 
     if (r < 0)
         return fail("set a timer: %s", strerror(-r));
     slurm_init(NULL);
-    if (read_config(settings) || fill_defaults(settings))
+    if (read_config(choices) || fill_defaults(choices))
         return EXIT_FAILURE;
     (void)curl_global_init(CURL_GLOBAL_ALL);
-    r = backlog_run(&settings->options, &counts, print_line, &error);
+    r = backlog_run(&choices->options, &counts, print_line, &error);
     curl_global_cleanup();
     if (r < 0)
         return fail("%s", error.text);
     if (counts.wanted || counts.left)
         printf("%zu jobs in the backlog%s: %zu records written, %zu jobs marked, %zu left\n",
-               counts.wanted, settings->options.dry_run ? ", nothing changed" : "", counts.written,
+               counts.wanted, choices->options.dry_run ? ", nothing changed" : "", counts.written,
                counts.marked, counts.left);
     return counts.left ? EXIT_LEFT : EXIT_SUCCESS;
 }
 
 int mode_backlog(int argc, char *argv[])
 {
-    struct settings settings = {
+    struct choices choices = {
         .options = {.pause_ns = 3 * NS_PER_S, .host_timeout_ns = 5 * NS_PER_S},
         .since = NS_PER_DAY,
         .unknown = 10 * NS_PER_MINUTE,
@@ -203,10 +202,10 @@ int mode_backlog(int argc, char *argv[])
         .passes = 5,
         .parallel = 64,
     };
-    int r = parse(&settings, argc, argv) < 0 ? EXIT_USAGE : run(&settings);
+    int r = parse(&choices, argc, argv) < 0 ? EXIT_USAGE : run(&choices);
 
-    free(settings.options.ids);
-    free(settings.cluster);
-    free(settings.url);
+    free(choices.options.ids);
+    free(choices.cluster);
+    free(choices.url);
     return r;
 }

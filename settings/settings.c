@@ -476,6 +476,18 @@ void settings_each_changed(const struct settings *settings,
     settings_destroy(defaults);
 }
 
+const struct setting *settings_get(const struct settings *settings, const char *section,
+                                   const char *name)
+{
+    for (size_t i = 0; i < settings->made.n; i++) {
+        const struct setting *setting = &settings->made.items[i];
+
+        if (!strcmp(setting->key->section, section) && !strcmp(setting->key->name, name))
+            return setting;
+    }
+    return NULL;
+}
+
 const struct setting *settings_find(const struct settings *settings, const char *section,
                                     const char *text)
 {

@@ -117,6 +117,9 @@ int settings_read(struct settings **ret, const char *path, bool optional,
 /* Call `each` for what the files set to another value than the default. */
 void settings_each_changed(const struct settings *settings,
                            void (*each)(const struct setting *setting, void *arg), void *arg);
+/* What the files set for this key; NULL: nothing. */
+const struct setting *settings_get(const struct settings *settings, const char *section,
+                                   const char *name);
 /* The last setting of this section: of a key that the text names, else any. NULL: none. */
 const struct setting *settings_find(const struct settings *settings, const char *section,
                                     const char *text);

@@ -10,8 +10,10 @@
 
 int conf_read(const char *path, struct settings **ret, struct error *error)
 {
-    if (path || access(DEFAULT_CONFIG, R_OK) == 0)
-        return settings_load(ret, path ? path : DEFAULT_CONFIG, error);
-    *ret = settings_create();
+    if (path)
+        return settings_load(ret, path, error);
+    if (access(DEFAULT_CONFIG, R_OK) == 0 || errno == ENOENT)
+        return settings_read(ret, DEFAULT_CONFIG, true, NULL, error);
+    *ret = settings_create(); /* the user may not read it */
     return *ret ? 0 : error_errno(error, -ENOMEM, "read the configuration");
 }

@@ -182,19 +182,10 @@ void cluster_keep(const struct cluster *cluster, const char *state_dir)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static const struct setting *find_setting(const struct settings *settings)
-{
-    for (size_t i = 0; i < settings->made.n; i++)
-        if (!*settings->made.items[i].key->section &&
-            !strcmp(settings->made.items[i].key->name, "cluster"))
-            return &settings->made.items[i];
-    return NULL;
-}
-
 int cluster_find(struct cluster *ret, const struct settings *settings, const char *state_dir,
                  struct error *error)
 {
-    const struct setting *setting = find_setting(settings);
+    const struct setting *setting = settings_get(settings, "", "cluster");
     const char *path = NULL;
     char kept[4096] = "";
 

@@ -234,6 +234,14 @@ batch_down() {
     echo "$output"
     [ "$status" = 3 ]
     [[ $output == *"guest: job "*"timed out"*" left" ]]
+    # Nobody listens at the URL of a file beside jobio.conf.
+    mkdir -p /etc/jobio/jobio.conf.d
+    printf '[peers]\nurl = http://%%n:9\n' > /etc/jobio/jobio.conf.d/url.conf
+    run $tool --backlog --passes 1 --host-timeout 1s
+    rm /etc/jobio/jobio.conf.d/url.conf
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == *"guest: job "*"port 9"*" left" ]]
     systemctl kill -s CONT jobiod
     records_come "$(id failed)" "10000 10 0"
 }
