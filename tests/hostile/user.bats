@@ -110,7 +110,8 @@ many_mounts() {
     as_uid $HOSTILE mkdir "$T/open/mounts"
     under_attack 811 many_mounts
     # 10 bytes on each of them, by name or beyond the share of the run, or named as lost
-    jq -c '[.complete, .lost, (.mounts | length), ([.mounts[].ops.write.bytes // 0] | add)]' "$T/open/report"
+    jq -c '[.complete, .lost, (.mounts | length)], (.mounts[] | select(.fstype != "tmpfs") | [.mount, .fstype, .ops.write.bytes])' \
+        "$T/open/report"
     jq -e --argjson n "$MOUNTS" '.lost > 0 or
         ([.mounts[] | select(.fstype == "tmpfs" or .mount == "(other mounts)") | .ops.write.bytes // 0] | add) == 10 * $n' "$T/open/report"
 }
