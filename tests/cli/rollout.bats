@@ -47,6 +47,9 @@ roll_out() {
         diff -r "$T/conf" "$T/$node"
     done
     diff <(sort "$T/systemctl") <(printf 'n%s restart jobiod\n' 1 2 3)
+    rm -r "$T/conf/jobio.conf.d" "$T/n2/jobio.conf.d" # a site need not have any
+    roll_out
+    diff -r "$T/conf" "$T/n2"
 }
 
 @test "a node with a wrong file of its own says so and is not restarted" {
