@@ -481,6 +481,11 @@ struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev
     return known ? known->name->shown : unknown_mount;
 }
 
+bool mounts_has(const struct mounts *mounts, uint32_t step, uint64_t dev)
+{
+    return dev == 0 || dev == IO_DEV_OTHER || known_find(mounts, step, dev);
+}
+
 void mounts_forget(struct mounts *mounts, uint32_t step)
 {
     size_t from = known_index(mounts, step, 0), to = from;

@@ -71,6 +71,8 @@ bool mounts_is_unknown(const struct mount_name *name);
 /* The name, valid until mounts_forget(step). dev 0 is "(no mount)", IO_DEV_OTHER "(other mounts)",
  * the kernel's own tmpfs (memfd, System V shared memory) "(memory)", an unknown one "(unknown)". */
 struct mount_name mounts_find(struct mounts *mounts, uint32_t step, uint64_t dev);
+/* Returns false if mounts_learn() was never called for it: then nothing of it is known. */
+bool mounts_has(const struct mounts *mounts, uint32_t step, uint64_t dev);
 void mounts_forget(struct mounts *mounts, uint32_t step);
 
 #endif

@@ -93,6 +93,11 @@ int mount_names_learn(struct sampler *sampler, struct error *error)
     return probe_mounts(sampler->probe, learn_mount, &l, error);
 }
 
+const char *sampler_mount(struct sampler *sampler, uint32_t step, uint64_t dev)
+{
+    return mounts_find(sampler->mounts, step, dev).mount;
+}
+
 void sampler_set_tasks(struct sampler *sampler, sampler_tasks_f tasks, void *arg)
 {
     sampler->tasks = tasks;

@@ -322,11 +322,6 @@ static int add_slices(struct followed *f, const struct io_mount *m,
     return r;
 }
 
-const char *sampler_mount(struct sampler *sampler, uint32_t step, uint64_t dev)
-{
-    return mounts_find(sampler->mounts, step, dev).mount;
-}
-
 static int add_account(const struct probe_account *a, void *arg)
 {
     struct sampler *sampler = arg;
@@ -338,6 +333,7 @@ static int add_account(const struct probe_account *a, void *arg)
         return 0;
     name = mounts_find(sampler->mounts, a->step, a->dev);
     f->unnamed |= mounts_is_unknown(&name);
+    sampler->unlisted |= !mounts_has(sampler->mounts, a->step, a->dev);
     m = io_mounts_get(&f->fresh, name.mount, name.fstype, name.source, name.private);
     if (!m)
         return -ENOMEM;
@@ -444,6 +440,16 @@ static void start_pass(const struct sampler *sampler, struct followed *f,
     f->renamed = mounts_renamed(sampler->mounts, f->step);
 }
 
+static int read_accounts(struct sampler *sampler, const struct reading *reading,
+                         struct error *error)
+{
+    sampler->unlisted = false;
+    for (size_t i = 0; i < sampler->n; i++)
+        start_pass(sampler, sampler->steps[i], reading);
+    return probe_read(sampler->probe, reading->wanted, reading->n_wanted, add_account, sampler,
+                      error);
+}
+
 static int read_pass(struct sampler *sampler, const struct reading *reading, struct error *error)
 {
     int r;
@@ -451,9 +457,9 @@ static int read_pass(struct sampler *sampler, const struct reading *reading, str
     (void)sampler_name_new_mounts(sampler, NULL);
     if (reading->tick)
         mount_names_retry(sampler);
-    for (size_t i = 0; i < sampler->n; i++)
-        start_pass(sampler, sampler->steps[i], reading);
-    r = probe_read(sampler->probe, reading->wanted, reading->n_wanted, add_account, sampler, error);
+    r = read_accounts(sampler, reading, error);
+    if (r == 0 && sampler->unlisted && mount_names_learn(sampler, NULL) == 0)
+        r = read_accounts(sampler, reading, error);
     if (r < 0)
         return r == -ENOMEM ? error_set(error, r, "no memory for a reading") : r;
     r = update_steps(sampler, reading, error);

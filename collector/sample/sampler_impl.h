@@ -62,6 +62,7 @@ struct sampler {
     size_t n_labels;
     struct unnamed *unnamed; /* super blocks to look up again */
     size_t n_unnamed;
+    bool unlisted; /* a super block of this reading was not reported, as the ring buffer was full */
     sampler_tasks_f tasks; /* may be NULL */
     void *tasks_arg;
 };

@@ -207,6 +207,25 @@ status_is() {
     return 1
 }
 
+# The ring buffer has room for some 200 reports.
+@test "mounts whose report finds no room while jobiod does not run have their type, and a line each" {
+    local n=300 member
+    mkdir -p "$T/run" "$T/state" "$T/unreported"
+    start_jobiod
+    tag
+    status_is ".steps.running == 1"
+    kill -STOP $jobiod
+    (echo $BASHPID > "$GROUP/step_0/cgroup.procs" && CGROUP=$GROUP exec unshare --mount --propagation private \
+        "$BIN/step" mounts "$T/unreported" $n touch "$T/unreported" $n) 3>&-
+    kill -CONT $jobiod
+    "$BUILD/jobio" job 7 --json > "$T/unreported.json"
+    kill $member
+    jq -c '[.lost, (.mounts | length)], (.mounts[] | select(.fstype != "tmpfs") | [.mount, .fstype, .ops.write.bytes])' \
+        "$T/unreported.json"
+    jq -e --argjson n $n '[.mounts[] | select(.fstype == "tmpfs" and .ops.write.bytes == 10)] | length == $n' \
+        "$T/unreported.json"
+}
+
 # is_blind WORDS PREFIX...: jobiod runs, logs once what is missing, tracks steps, serves commands, and
 # reports uncounted jobs as incomplete.
 is_blind() {

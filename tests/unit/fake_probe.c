@@ -144,6 +144,11 @@ struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_
     return m;
 }
 
+void fake_probe_lose_reports(struct probe *probe)
+{
+    probe->n_known = probe->n_sights;
+}
+
 void fake_probe_unmount(struct probe *probe, uint64_t dev, uint64_t at_ns)
 {
     probe->gone = dev;

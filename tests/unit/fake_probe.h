@@ -32,6 +32,8 @@ struct rpc_account *fake_probe_rpc(struct probe *probe, uint32_t step, uint64_t 
 /* One thread waited as long in this slice, and before if that is more than a slice. */
 void fake_probe_wait(struct probe *probe, uint32_t step, uint64_t dev, uint64_t slice,
                      uint64_t wait_ns);
+/* The ring buffer was full: probe_new_mounts() hands out none of the mounts so far. */
+void fake_probe_lose_reports(struct probe *probe);
 /* The next probe_new_mounts() hands this out; good until the next one that is made. */
 struct probe_mount *fake_probe_sight(struct probe *probe, uint32_t step, uint64_t dev,
                                      const char *fstype);

@@ -230,6 +230,32 @@ static void test_number_of_another(void **state)
     step_account_clear(&got);
 }
 
+/* Mounts of which no report found room in the ring buffer are listed when they are read: each is a
+ * line of its own, with its type. */
+static void test_reports_that_were_lost(void **state)
+{
+    uint32_t a = rig_tag(100, 0);
+    struct step_account got;
+
+    (void)state;
+    fake_probe_sight(rig.probe, a, PRIVATE, "tmpfs");
+    fake_probe_sight(rig.probe, a, PRIVATE + 1, "squashfs");
+    fake_probe_lose_reports(rig.probe);
+    fake_probe_count(rig.probe, a, PRIVATE, IO_READ, 1, 10);
+    fake_probe_count(rig.probe, a, PRIVATE + 1, IO_READ, 1, 20);
+    rig_must(sampler_finish(rig.sampler, a, 10 * S, &rig.error));
+    got = rig_account(a);
+    assert_int_equal(got.mounts.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct io_mount *m = &got.mounts.items[i];
+        bool first = m->dev == PRIVATE;
+
+        assert_string_equal(m->fstype, first ? "tmpfs" : "squashfs");
+        assert_int_equal(m->io.ops[IO_READ]->bytes, first ? 10 : 20);
+    }
+    step_account_clear(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_users_of_one_name, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_requests_of_nfs, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_number_of_another, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_reports_that_were_lost, rig_setup, rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, rig_make_proc, rig_remove_proc);
