@@ -264,6 +264,8 @@ over_restarts() {
     work_in "$1" after
 }
 
+# The upgrade below has the same work and restarts.
+# bats test_tags=long
 @test "restarts of jobiod change nothing of the requests of a step" {
     mount_nfs 4.2
     start_jobiod
@@ -279,6 +281,7 @@ remove_pin() {
 }
 
 # Programs whose pin is gone are detached.
+# bats test_tags=long
 @test "if a pin was removed, the requests of a step that runs at a restart are incomplete" {
     mount_nfs 4.2
     start_jobiod

@@ -30,7 +30,7 @@ case $target in
         mkdir -p "$BUILD/tests"
         echo ":global-test-result: PASS" > "$BUILD/tests/a.trs"
         echo "[  PASSED  ] 3 test(s)." > "$BUILD/tests/a.log" ;;
-    check-* | lint)
+    check-* | distcheck | lint)
         part=$target
         eval "${TEST-}"
         echo "ok 1 $part" ;;
