@@ -89,8 +89,9 @@ _Static_assert(COMMON_ERRNO_COUNT == 16, "account_common() says so to the verifi
 /* Returns the counter of the call's errno in its counters; NULL if it has none there. */
 static __always_inline __u64 *account_common(const struct call *call, struct account_value *value)
 {
-    __u64 code = -call->result, at;
+    __u64 code = errno_of(call->result), at;
 
+    asm volatile("" : "+r"(code)); /* one register, so that the verifier knows its bound */
     if (call->op < IO_OP_FIRST_META || code >= sizeof(common_errnos) || !common_errnos[code])
         return NULL;
     at = common_errnos[code] - 1;
