@@ -243,15 +243,16 @@ static int add_value(const void *key, const void *value, void *arg)
     from = slots_value(pass->probe, slot);
     op = tally_op_get(pass->probe, at->step, DEV_OF(at), at->op);
     to = op && from ? sums_get(pass, op) : NULL;
-    /* Read these before the errors and the requests, which include them. */
+    /* Read the errnos before the errors, and both and these before the requests, which include
+     * them. */
     if (!to || add_errnos_or_sizes(op, at->op, to, from) < 0)
         return -ENOMEM;
     to->sequential += __atomic_load_n(&from->sequential, __ATOMIC_ACQUIRE);
     to->random += __atomic_load_n(&from->random, __ATOMIC_ACQUIRE);
+    to->async_requests += __atomic_load_n(&from->async_requests, __ATOMIC_ACQUIRE);
+    to->errors += __atomic_load_n(&from->errors, __ATOMIC_ACQUIRE);
     to->requests += from->requests;
-    to->async_requests += from->async_requests;
     to->bytes += from->bytes;
-    to->errors += from->errors;
     to->time_ns += from->time_ns;
     if (at->op == IO_READ)
         to->uncached_bytes += from->uncached_bytes;
