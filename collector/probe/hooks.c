@@ -213,8 +213,8 @@ static int hook_resolve(const struct btf *btf, struct functions *functions,
     return 0;
 }
 
-/* Returns whether all calls that read or write have the parameters where bpf/call.bpf.h expects
- * them. */
+/* Returns whether all calls that read or write have the parameters where bpf/call.bpf.h and
+ * bpf/leave.bpf.h expect them. */
 static bool are_usual(const struct probe *probe)
 {
     static const enum hook_number calls[] = {HOOK_vfs_read,     HOOK_vfs_write,

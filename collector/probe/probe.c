@@ -65,6 +65,8 @@ static void attach(struct probe *probe)
         syscalls_attach(probe);
     }
     hooks_attach_submissions(probe);
+    if (probe->hooks[HOOK_do_filp_open].backend != PROBE_FENTRY)
+        probe->levels->opens = 0;
     /* Also if adopted: the process that attached them may have been killed before this point. */
     if (probe->by_kprobes && probe->hooks[HOOK___fput].backend == PROBE_KPROBE)
         probe->levels->orders = 1;
