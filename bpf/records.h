@@ -220,7 +220,6 @@ struct account_key {
 
 /* This generation and all later ones. They cannot be told apart, so they have no name. */
 #define GENERATION_LATER 254
-#define GENERATION_LATER_BEFORE_15 63 /* in earlier layouts */
 
 /* Errnos of metadata operations that have counters of their own in struct account_value. All others
  * are in the map `errnos`: an element costs a lookup in a hash. Many programs search for files

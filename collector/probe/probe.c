@@ -461,10 +461,9 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
 {
     const struct mount_key key = {.step = step, .dev = (uint32_t)dev, .generation = dev >> 32};
     uint32_t at = generation_slot(key.dev);
-    struct probe *current = probe, *owner = probe;
+    struct probe *owner = probe;
     struct mount_record record = {0}; /* no record: assume the first generation */
     struct generation_record last;
-    uint32_t later;
 
     *since_ns = 0;
     if (probe->blind)
@@ -472,8 +471,8 @@ bool probe_is_mounted(struct probe *probe, uint32_t step, uint64_t dev, uint64_t
     while (owner && map_get(owner, owner->skel->maps.mounts, &key, &record) < 0)
         owner = owner->others;
     probe = owner ? owner : probe;
-    later = probe == current ? GENERATION_LATER : GENERATION_LATER_BEFORE_15;
-    if (key.generation >= later || map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
+    if (key.generation >= GENERATION_LATER ||
+        map_get(probe, probe->skel->maps.lives, &at, &last) < 0)
         return false;
     *since_ns = last.ended_ns;
     return record.ended == last.ended;
