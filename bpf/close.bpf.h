@@ -9,7 +9,9 @@
  * so that no time counts twice.
  *
  * The kernel closes files that nobody opened by a path: the layers of overlayfs, shared memory.
- * They are on its own mounts, or not in the kernel's count of files.
+ * They are on its own mounts, or not in the kernel's count of files. If a program opens shared
+ * memory by a path (/proc/self/fd/N), its close counts where opens give files a way
+ * (order.bpf.h), as its open does.
  */
 #ifndef JOBIO_BPF_CLOSE_H
 #define JOBIO_BPF_CLOSE_H

@@ -203,9 +203,9 @@ static __always_inline int call_leave_meta(void *ctx, enum hook_number hook, enu
     const volatile struct hook_indexes *at = &hooks[hook];
     struct task_record *task;
 
-    if (who_has_no_steps())
-        return 0;
     if (meta_is_usual(op)) {
+        if (who_has_no_steps())
+            return 0;
         task = task_find();
         if (task && task->frame) {
             if ((__u64)ctx < task->frame) /* an inner call */
