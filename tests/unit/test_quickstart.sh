@@ -96,9 +96,9 @@ expect 1 "not built"
 [ ! -e "$BUILD/made" ] || { echo "built without configure"; failed=1; }
 made_up tree/configure 'touch config.log'
 
-# all_work: the three workers have come to a part that waits
+# all_work: the four workers have come to a part that waits
 all_work() {
-    [ "$(wc -l < "$PIDS")" = 3 ]
+    [ "$(wc -l < "$PIDS")" = 4 ]
 }
 
 has_ended() {

@@ -97,7 +97,7 @@ room collector/daemon collector/versions collector/track collector/trace collect
     report/prometheus report/trace common bpf
 
 room plugin common bpf
-room record collector/http report/record common
+room record collector/http report/record settings common
 
 room cli/base settings collector/store report report/html report/advice common
 room cli/source cli/base collector/peers collector/store collector/http report/json report/rows report/top common sql
