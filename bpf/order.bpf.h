@@ -18,8 +18,8 @@
  *
  * The first request on an open file is sequential if it starts at 0, or if the file is open for
  * appending. The start of an append is its end minus its bytes, because its offset is only known at
- * its end. A failed request moves nothing: it starts and ends at the given offset. If
- * requests overlap in time, the previous request is the one that ended last.
+ * its end. A failed request moves nothing: it starts and ends at the given offset. If requests
+ * overlap in time, the previous request is the one that ended last.
  */
 #ifndef JOBIO_BPF_ORDER_H
 #define JOBIO_BPF_ORDER_H
